@@ -1,0 +1,63 @@
+# Needs Python >= 3.11 with pip, and make. `make` alone lists the targets.
+#
+#   make test PYTHON=python3.12    choose the interpreter (after `make clean`, if .venv exists)
+#   make test WORKERS=1            choose the number of test processes
+
+PYTHON  ?= python3
+WORKERS ?= auto
+
+VENV        := .venv
+VENV_OLDEST := .venv-oldest
+
+# A finished environment is marked by a stamp file, so a set-up that was interrupted starts again.
+READY        := $(VENV)/.ready
+READY_OLDEST := $(VENV_OLDEST)/.ready
+
+CHECK_PYTHON = $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+  { echo "tabstretch needs Python 3.11 or newer, which PYTHON=$(PYTHON) is not; try make PYTHON=python3.12" >&2; exit 1; }
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help demo test test-oldest lint types bench clean
+
+help:  ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: $(READY)  ## install, then run the demo; its output goes to build/demo
+	@mkdir -p build/demo
+	$(VENV)/bin/python examples/demo.py
+	@echo "The demo's output is in build/demo"
+
+test: $(READY)  ## run every test and doctest
+	$(VENV)/bin/python -m pytest -n $(WORKERS)
+
+test-oldest: $(READY_OLDEST)  ## the same, with the oldest supported dependencies
+	$(VENV_OLDEST)/bin/python -m pytest -n $(WORKERS)
+
+lint: $(READY)  ## check style and formatting
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check .
+
+types: $(READY)  ## check the types
+	$(VENV)/bin/mypy
+
+bench: $(READY)  ## measure speed and signal recovery
+	$(VENV)/bin/python benchmarks/speed.py
+	$(VENV)/bin/python benchmarks/signal_recovery.py
+
+clean:  ## remove the environments and everything generated
+	rm -rf $(VENV) $(VENV_OLDEST) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find src tests benchmarks examples -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# The environments are rebuilt from nothing when what they install changes.
+$(READY): pyproject.toml
+	@$(CHECK_PYTHON)
+	$(PYTHON) -m venv --clear $(VENV)
+	$(VENV)/bin/python -m pip install --editable '.[full,dev]'
+	@touch $@
+
+$(READY_OLDEST): pyproject.toml constraints/oldest.txt
+	@$(CHECK_PYTHON)
+	$(PYTHON) -m venv --clear $(VENV_OLDEST)
+	$(VENV_OLDEST)/bin/python -m pip install --constraint constraints/oldest.txt --editable '.[full,test]'
+	@touch $@

@@ -1,0 +1,23 @@
+"""tabstretch: give a network's numeric columns more room where the target changes fast.
+
+A column flows through these steps, one module each: validated (`_validation`), cut into cells
+(`_cells`), binned by quantiles (`_bins`), compressed with its target into sums per cell and fold
+(`_compress`), smoothed out of fold (`_smoothing`), measured for variation bin by bin (`_variation`),
+given widths (`_widths`) and mapped (`_monotone`). `_transformers` holds the estimators.
+"""
+
+from importlib.metadata import version
+
+from tabstretch._display import StretchDisplay
+from tabstretch._monotone import MonotoneMap
+from tabstretch._transformers import StretchTransformer, SupervisedStretchTransformer
+from tabstretch._widths import dirichlet_energy
+
+__version__ = version("tabstretch")
+__all__ = [
+    "MonotoneMap",
+    "StretchDisplay",
+    "StretchTransformer",
+    "SupervisedStretchTransformer",
+    "dirichlet_energy",
+]

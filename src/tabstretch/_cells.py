@@ -1,0 +1,108 @@
+"""Cut a column into cells: value intervals, in order, that never split a tie.
+
+A column with at most `CELL_LIMIT` distinct values gets one cell per distinct value, and nothing that
+is computed from the cells is approximate. A longer column gets about `CELL_LIMIT` cells with about
+equally many rows, and finer ones where its range is wide and its data thin.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tabstretch._kernels import locate_rows
+from tabstretch._search import guide_table
+
+CELL_LIMIT = 4096
+# Columns up to this length choose their cells from all rows, longer ones from a sample of this size.
+SAMPLE_SIZE = 1 << 16
+
+Column = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Cells:
+    """A column's cells and the cell of every row.
+
+    Attributes
+    ----------
+    index : array of shape (n_rows,)
+        Cell of each row; `n_cells` for a missing value.
+    weight, mean, low, high : arrays of shape (n_cells,)
+        Total weight, mean position, smallest and largest value of each cell. A cell without rows
+        has weight zero and stands at its left boundary.
+    exact : bool
+        Whether every cell is one distinct value.
+    """
+
+    index: NDArray[np.uint16]
+    weight: Column
+    mean: Column
+    low: Column
+    high: Column
+    exact: bool
+
+    @property
+    def n_cells(self) -> int:
+        return len(self.weight)
+
+
+def cut_into_cells(x: Column, weight: Column | None = None) -> Cells:
+    """Cut a column, NaN allowed, into cells."""
+    present = x[~np.isnan(x)] if np.isnan(x.sum()) else x
+    if len(present) == 0:
+        empty = np.empty(0)
+        return Cells(np.zeros(len(x), dtype=np.uint16), empty, empty, empty, empty, exact=True)
+    sampled = len(present) > SAMPLE_SIZE
+    if sampled:
+        rows = np.random.default_rng(0).integers(len(present), size=SAMPLE_SIZE)
+        candidates = np.unique(present[rows])
+    else:
+        candidates = np.unique(present)
+    if len(candidates) > CELL_LIMIT:
+        sample = np.sort(present[rows]) if sampled else np.sort(present)
+        return _describe(x, weight, _spread_boundaries(sample, float(present.min()), float(present.max())))
+    cells = _describe(x, weight, candidates)
+    if cells.exact:
+        return cells
+    # The sample missed some values of a column that seems to have few: find these, if still few.
+    mixed = np.append(cells.low < cells.high, False)
+    candidates = np.union1d(candidates, x[mixed[cells.index]])
+    if len(candidates) <= CELL_LIMIT:
+        return _describe(x, weight, np.union1d(candidates, cells.low[:1]))
+    sample = np.sort(present[rows])
+    return _describe(x, weight, _spread_boundaries(sample, float(present.min()), float(present.max())))
+
+
+def _spread_boundaries(sample: Column, low: float, high: float) -> Column:
+    """Choose left boundaries of about `CELL_LIMIT` cells from a sorted sample of a column's values."""
+    n = len(sample)
+    # Equal counts; single rows at both ends, in geometric progression; an even grid over the range.
+    by_count = np.linspace(0, n - 1, CELL_LIMIT * 3 // 4)
+    from_end = np.geomspace(1, n / 2, CELL_LIMIT // 16) - 1
+    places = np.concatenate([by_count, from_end, n - 1 - from_end]).astype(np.intp)
+    by_value = np.linspace(low, high, CELL_LIMIT // 8, endpoint=False)
+    return np.unique(np.concatenate([sample[places], by_value]))
+
+
+def _describe(x: Column, weight: Column | None, boundaries: Column) -> Cells:
+    n_cells = len(boundaries)
+    index = np.empty(len(x), dtype=np.uint16)
+    # A closing edge beyond all data makes the last cell an interval like the others.
+    last = np.nextafter(boundaries[-1], np.inf)
+    edges = np.append(boundaries, last)
+    guide = guide_table(edges)
+    total, shift = np.zeros(n_cells), np.zeros(n_cells)
+    low, high = np.full(n_cells, np.inf), np.full(n_cells, -np.inf)
+    no_weight = np.empty(0)
+    locate_rows(
+        x, no_weight if weight is None else weight, edges, *guide, index, total, shift, low, high
+    )
+    occupied = total > 0
+    low = np.where(occupied, low, boundaries)
+    high = np.where(occupied, high, boundaries)
+    mean = boundaries + shift / np.where(occupied, total, 1.0)
+    mean = np.clip(mean, low, high)
+    return Cells(index, total, mean, low, high, exact=bool(np.all(low == high) and np.all(occupied)))

@@ -1,0 +1,14 @@
+"""Optional libraries, imported where they are used."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+
+def import_extra(module: str, extra: str) -> Any:
+    """Import an optional library or say how to install it."""
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise ImportError(f"{module} is needed for this: pip install 'tabstretch[{extra}]'") from error

@@ -1,0 +1,101 @@
+"""Folds: which rows are held out together, and which rows train the model that predicts them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.model_selection import check_cv
+from sklearn.utils import check_random_state
+
+from tabstretch._target import Target
+
+
+@dataclass(frozen=True)
+class Folds:
+    """A partition of the rows (`assignment`), or arbitrary splits into training and held-out rows.
+
+    In a partition, row i is held out in fold `assignment[i]` and trains all the others; -1 marks a
+    row that is never held out.
+    """
+
+    n_folds: int
+    assignment: NDArray[np.int16] | None = None
+    splits: list[tuple[NDArray[np.intp], NDArray[np.intp]]] = field(default_factory=list)
+
+
+Splits = list[tuple[NDArray[np.intp], NDArray[np.intp]]]
+
+
+def requested_splits(cv: Any, X: Any, y: Any, split_params: dict[str, Any]) -> int | Splits:
+    """Return the number of folds asked for, or the splits that a splitter or an iterable gives."""
+    wanted = f"cv must be an integer of at least 2, a splitter or an iterable of splits, got {cv!r}"
+    if isinstance(cv, Integral) and not isinstance(cv, bool):
+        if cv < 2:
+            raise ValueError(wanted)
+        if split_params:
+            raise ValueError(f"{sorted(split_params)} need a splitter that uses them, such as GroupKFold, got cv={cv}")
+        return int(cv)
+    if isinstance(cv, str) or not (hasattr(cv, "split") or isinstance(cv, Iterable)):
+        raise ValueError(wanted)
+    splits = [
+        (np.asarray(train, dtype=np.intp), np.asarray(test, dtype=np.intp))
+        for train, test in check_cv(cv).split(X, y, **split_params)
+    ]
+    if not splits:
+        raise ValueError(f"cv must give at least one split, got none from {cv!r}")
+    return splits
+
+
+def keep_rows(splits: int | Splits, kept: NDArray[np.bool_]) -> int | Splits:
+    """Renumber splits for data from which only the rows `kept` remain."""
+    if isinstance(splits, int):
+        return splits
+    number = np.cumsum(kept) - 1
+    return [(number[train[kept[train]]], number[test[kept[test]]]) for train, test in splits]
+
+
+def make_folds(splits: int | Splits, target: Target, random_state: Any) -> Folds:
+    """Make folds from splits or from a number.
+
+    A number gives shuffled folds, stratified by class for classes, and no more of them than the
+    smallest class, or the data, has rows (but at least two).
+    """
+    if isinstance(splits, int):
+        return _shuffled_folds(splits, target, random_state)
+    return _as_partition(splits, target.n_rows) or Folds(len(splits), None, splits)
+
+
+def _shuffled_folds(n_folds: int, target: Target, random_state: Any) -> Folds:
+    n_rows = target.n_rows
+    order = check_random_state(random_state).permutation(n_rows)
+    smallest = n_rows
+    labels = target.labels
+    if labels is not None:
+        counts = np.bincount(labels)
+        smallest = int(counts[counts > 0].min())
+        order = order[np.argsort(labels[order], kind="stable")]
+    n_folds = max(2, min(n_folds, smallest, n_rows))
+    # Dealing out the rows class by class stratifies the folds and keeps their sizes equal.
+    assignment = np.empty(n_rows, dtype=np.int16)
+    assignment[order] = (np.arange(n_rows) % n_folds).astype(np.int16)
+    return Folds(n_folds, assignment)
+
+
+def _as_partition(splits: Splits, n_rows: int) -> Folds | None:
+    """Return splits in which every row trains exactly where it is not held out as a partition."""
+    assignment = np.full(n_rows, -1, dtype=np.int16)
+    for fold, (train, test) in enumerate(splits):
+        if len(train) + len(test) != n_rows or np.any(assignment[test] >= 0):
+            return None
+        assignment[test] = fold
+        trains = np.zeros(n_rows, dtype=bool)
+        trains[train] = True
+        trains[test] = False
+        if np.count_nonzero(trains) != len(train):
+            return None
+    return Folds(len(splits), assignment)

@@ -1,0 +1,78 @@
+"""Smooth the target along a column: adaptive Nadaraya-Watson regression on cells.
+
+The bandwidth at x is the distance to the k-th nearest training row. Besides the estimates, the
+smoother returns how much two neighbouring estimates would differ by noise alone.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tabstretch._cells import Column
+from tabstretch._kernels import find_bandwidths, smooth_cells
+
+_NO_NOISE = np.empty(0)
+
+
+class Smooth(NamedTuple):
+    """Estimates at some cells.
+
+    Attributes
+    ----------
+    estimate : array of shape (n_queries, n_outputs)
+    mass : array of shape (n_queries,)
+        Kernel-weighted number of training rows behind each estimate.
+    step_noise : array of shape (n_queries,)
+        Variance of the difference between an estimate and the one before it, by noise alone.
+    """
+
+    estimate: Column
+    mass: Column
+    step_noise: Column
+
+
+def default_neighbors(n_rows: float) -> float:
+    """Return the number of neighbours for a column of `n_rows` values (k in the paper, which names none).
+
+    >>> default_neighbors(1000)
+    100.0
+    """
+    return max(5.0, float(round(n_rows ** (2.0 / 3.0))))
+
+
+def smooth(
+    position: Column,
+    weight: Column,
+    total: Column,
+    query: NDArray[np.intp],
+    n_neighbors: float,
+    noise: Column | None = None,
+) -> Smooth:
+    """Estimate the target at the cells `query` from all cells with weight.
+
+    Parameters
+    ----------
+    position, weight : arrays of shape (n_cells,)
+        Increasing positions and training weights.
+    total : array of shape (n_cells, n_outputs)
+        Weighted sums of the target.
+    query : array of int
+        Cells at which to estimate, increasing.
+    n_neighbors : float
+        Number (weight) of training rows within one bandwidth; capped at all there are.
+    noise : array of shape (n_cells,), optional
+        Weighted sum of squared residuals of the training rows in each cell.
+    """
+    n_outputs = total.shape[1]
+    result = Smooth(np.empty((len(query), n_outputs)), np.empty(len(query)), np.zeros(len(query)))
+    by_output = np.ascontiguousarray(total.T)
+    cumulative = np.concatenate([[0.0], np.cumsum(weight)])
+    wanted = min(n_neighbors, float(cumulative[-1]))
+    bandwidth = np.empty(len(query))
+    # Sums of fractional weights may miss the wanted weight by rounding.
+    find_bandwidths(position, cumulative, query, wanted * (1.0 - 1e-12), bandwidth)
+    smooth_cells(position, weight, by_output, query, bandwidth, _NO_NOISE if noise is None else noise, *result)
+    return result

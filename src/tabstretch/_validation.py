@@ -1,0 +1,176 @@
+"""Check what the user passes in; every complaint names the column, the row or the value."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_array, check_consistent_length, column_or_1d
+from sklearn.utils.validation import validate_data
+
+
+def check_matrix(estimator: BaseEstimator, X: Any, *, reset: bool) -> NDArray[Any]:
+    """Return X as a float32 or float64 matrix, NaN allowed, or say which column is wrong and why."""
+    for name, column in _columns(X):
+        if _is_temporal(column):
+            raise ValueError(
+                f"Column {name} holds dates or times ({column.dtype}), not numbers. Convert them first, "
+                "for example to days since a fixed date."
+            )
+    try:
+        return np.asarray(
+            validate_data(
+                estimator, X, reset=reset, dtype=(np.float64, np.float32), ensure_all_finite="allow-nan"
+            )
+        )
+    except (ValueError, TypeError) as error:
+        culprit = _find_culprit(X)
+        if culprit is None:
+            raise
+        raise type(error)(f"{error} {culprit}") from error
+
+
+def check_stretched(estimator: Any, X: Any) -> NDArray[Any]:
+    """Return stretched data, whose columns may have lost their names, as a matrix."""
+    X = np.asarray(check_array(X, dtype=(np.float64, np.float32), ensure_all_finite="allow-nan", input_name="X"))
+    if X.shape[1] != estimator.n_features_in_:
+        raise ValueError(
+            f"X has {X.shape[1]} features, but {type(estimator).__name__} "
+            f"is expecting {estimator.n_features_in_} features as input."
+        )
+    return X
+
+
+def check_target(estimator: BaseEstimator, X: Any, y: Any) -> NDArray[Any]:
+    """Return y as an array of one or two dimensions without missing values."""
+    if y is None:
+        raise ValueError(
+            f"This {type(estimator).__name__} estimator requires y to be passed, but the target y is None."
+        )
+    y = check_array(y, dtype=None, ensure_2d=False, ensure_all_finite=False, input_name="y")
+    check_consistent_length(X, y)
+    if y.dtype.kind == "O":
+        y = _sort_out_objects(y)
+    if y.ndim == 2 and y.shape[1] == 1:
+        y = column_or_1d(y, warn=True)
+    if y.dtype.kind == "f" and not np.all(np.isfinite(y)):
+        row = int(np.argwhere(~np.isfinite(y))[0][0])
+        kind = "NaN" if np.any(np.isnan(y[row])) else f"infinity or a value too large for {y.dtype!r}"
+        raise ValueError(f"Input y contains {kind}. First at row {row}.")
+    return y
+
+
+def check_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64] | None:
+    """Return weights that count rows: all the same as none, none negative, at least one positive.
+
+    Weights that sum to less than the number of rows they keep cannot count rows; they are taken as
+    relative and scaled to a mean of one.
+    """
+    if sample_weight is None:
+        return None
+    weight = np.asarray(sample_weight, dtype=np.float64)
+    if weight.ndim == 0:
+        weight = np.full(n_rows, float(weight))
+    if weight.shape != (n_rows,):
+        raise ValueError(f"sample_weight must have one value for each of {n_rows} rows, got shape {weight.shape}")
+    wrong = ~(weight >= 0) | ~np.isfinite(weight)
+    if np.any(wrong):
+        row = int(np.argmax(wrong))
+        raise ValueError(f"sample_weight must be finite and not negative, got {weight[row]} at row {row}")
+    n_kept = np.count_nonzero(weight)
+    if n_kept == 0:
+        raise ValueError("sample_weight is zero for all rows: there is nothing to fit")
+    total = weight.sum()
+    return weight * (n_kept / total) if total < n_kept else weight
+
+
+def check_n_bins(n_bins: Any, n_features: int) -> NDArray[np.int64]:
+    """Return the number of bins asked for, column by column."""
+    if isinstance(n_bins, (Integral, np.integer)) and not isinstance(n_bins, bool):
+        per_column: list[Any] = [n_bins] * n_features
+    elif isinstance(n_bins, (str, bool, Real)) or not hasattr(n_bins, "__len__"):
+        raise ValueError(f"n_bins must be an integer of at least 1, or one for each column, got {n_bins!r}")
+    else:
+        per_column = list(n_bins)
+    if len(per_column) != n_features:
+        raise ValueError(f"n_bins must be one integer for each of {n_features} columns, got {len(per_column)}")
+    for column, number in enumerate(per_column):
+        if not isinstance(number, (Integral, np.integer)) or isinstance(number, bool):
+            raise ValueError(f"n_bins must be integers, got {number!r} for column {column}")
+        if number < 1:
+            raise ValueError(f"n_bins must be at least 1, got {number}")
+    return np.array(per_column, dtype=np.int64)
+
+
+def check_number(name: str, number: Any, low: float = 0.0, high: float = np.inf) -> float:
+    """Return a finite number within bounds."""
+    if not isinstance(number, (Real, np.number)) or isinstance(number, bool) or not low <= number <= high or number == np.inf:
+        bounds = f"at least {low:g}" if high == np.inf else f"from {low:g} to {high:g}"
+        raise ValueError(f"{name} must be a finite number, {bounds}, got {number!r}")
+    return float(number)
+
+
+def check_range(feature_range: Any) -> tuple[float, float]:
+    """Return the ends of the output range."""
+    try:
+        low, high = (float(end) for end in feature_range)
+    except (TypeError, ValueError):
+        raise ValueError(f"feature_range must be a pair of numbers, got {feature_range!r}") from None
+    if not (np.isfinite(high - low) and low < high):
+        raise ValueError(f"feature_range must go from a smaller to a larger finite number, got {feature_range!r}")
+    return low, high
+
+
+def _sort_out_objects(y: NDArray[Any]) -> NDArray[Any]:
+    """Turn an object array of numbers into numbers and check that labels are all there."""
+    for row, label in enumerate(y.ravel()):
+        if label is None or label != label:  # None, NaN and pandas' NA are not labels
+            raise ValueError(f"Input y contains NaN. First at row {row // (y.size // len(y))}.")
+    if all(isinstance(label, (Real, np.number, np.bool_)) for label in y.ravel()):
+        return np.array(y.tolist())
+    if all(isinstance(label, str) for label in y.ravel()):
+        return y
+    raise ValueError(
+        f"y must hold numbers only or strings only, got {sorted({type(label).__name__ for label in y.ravel()})}"
+    )
+
+
+def _columns(X: Any) -> Iterator[tuple[str, Any]]:
+    """Yield the name and the content of every column of a data frame or an array of two dimensions."""
+    if hasattr(X, "columns") and hasattr(X, "iloc"):
+        yield from ((repr(name), X.iloc[:, j]) for j, name in enumerate(X.columns))
+    elif hasattr(X, "columns") and hasattr(X, "get_column"):
+        yield from ((repr(name), X.get_column(name)) for name in X.columns)
+    elif isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind not in "fiu":
+        yield from ((str(j), X[:, j]) for j in range(X.shape[1]))
+
+
+def _is_temporal(column: Any) -> bool:
+    dtype = column.dtype
+    return getattr(dtype, "kind", "") in tuple("mM") or (hasattr(dtype, "is_temporal") and dtype.is_temporal())
+
+
+def _find_culprit(X: Any) -> str | None:
+    """Return where the first text, complex or infinite value stands, in words."""
+    plain = [(str(j), X[:, j]) for j in range(X.shape[1])] if isinstance(X, np.ndarray) and X.ndim == 2 else []
+    for name, column in plain or _columns(X):
+        values = np.asarray(column)
+        if values.dtype.kind == "c":
+            return f"Column {name} is complex."
+        for row, value in enumerate(values if values.dtype.kind not in "fiub" else []):
+            try:
+                number = float(value)
+            except (TypeError, ValueError):
+                if value is None or value != value:
+                    continue
+                return f"First in column {name}, row {row}: {value!r}."
+            if np.isinf(number):
+                return f"First in column {name}, row {row}: {number}."
+        if values.dtype.kind == "f" and np.any(np.isinf(values)):
+            row = int(np.argmax(np.isinf(values)))
+            return f"First in column {name}, row {row}: {values[row]}."
+    return None

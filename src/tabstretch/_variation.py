@@ -1,0 +1,240 @@
+"""How much the smoothed target varies inside each bin, and how much of that noise alone would show."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tabstretch._cells import Cells, Column
+from tabstretch._compress import FoldSums, sum_by_fold
+from tabstretch._folds import Folds
+from tabstretch._smoothing import Smooth, default_neighbors, smooth
+from tabstretch._target import Target
+
+# Outputs are smoothed this many at a time, so that thousands of classes fit into memory.
+_OUTPUTS_AT_ONCE = 64
+# Random-sign draws behind the noise of the pooled variation, which has no closed form.
+_POOLED_DRAWS = 8
+
+
+class Variation(NamedTuple):
+    """Total variation of the smoothed target in each bin, raw, and the part noise alone would show."""
+
+    observed: Column
+    noise: Column
+
+
+class SmoothedColumn:
+    """Out-of-fold estimates of the target along one column, held as one model per fold.
+
+    Positions are scaled to order one, so that no distance over- or underflows.
+    """
+
+    def __init__(
+        self,
+        cells: Cells,
+        target: Target,
+        folds: Folds,
+        weight: Column | None,
+        n_neighbors: float | None,
+    ) -> None:
+        self.cells, self.target, self.folds, self.weight = cells, target, folds, weight
+        n_rows = float(cells.weight.sum())
+        self.n_neighbors = default_neighbors(n_rows) if n_neighbors is None else float(n_neighbors)
+        span = float(cells.mean[-1] - cells.mean[0])
+        self.position = (cells.mean - cells.mean[0]) / span if span > 0 else np.zeros(cells.n_cells)
+        n_outputs = target.n_outputs
+        self.blocks = [
+            slice(start, min(start + _OUTPUTS_AT_ONCE, n_outputs))
+            for start in range(0, n_outputs, _OUTPUTS_AT_ONCE)
+        ]
+        self._sums: FoldSums | None = None
+
+    def sums(self, block: slice) -> FoldSums:
+        """Return the sums of some outputs; a single block is summed only once."""
+        if self._sums is None or len(self.blocks) > 1:
+            self._sums = sum_by_fold(self.cells, self.target, self.folds, self.weight, block)
+        return self._sums
+
+    def smooth_fold(self, sums: FoldSums, fold: int, noise: Column | None = None) -> tuple[NDArray[np.intp], Smooth]:
+        """Estimate one fold's held-out cells from its training rows; nothing if it has none of either."""
+        query = np.flatnonzero(sums.held_weight[fold] > 0)
+        if not np.any(sums.train_weight[fold] > 0):
+            query = query[:0]
+        result = smooth(
+            self.position, sums.train_weight[fold], sums.train_total[fold], query, self.n_neighbors, noise
+        )
+        return query, result
+
+
+def variation_within_folds(column: SmoothedColumn, edges: Column, *, with_noise: bool) -> Variation:
+    """Return the variation along each fold's own held-out values, all predicted by one model; folds averaged.
+
+    NOTE[DIFF] The paper sorts the predictions of all folds together (`pooled_variation`), and the
+    disagreement between the folds' models swamps the signal. Here no two models are ever compared.
+
+    NOTE[DIFF] The noise is what the same computation gives on residuals with random signs. Its
+    expectation over the signs has a closed form, so nothing is drawn: the difference of two
+    neighbouring estimates is a weighted sum of residuals, whose variance is known.
+    """
+    residual_square, noise_factor = _residuals(column) if with_noise else (np.empty(0), 0.0)
+    n_folds = column.folds.n_folds
+    square_steps: list[Column] = []
+    noise_steps: list[Column] = []
+    queries: list[NDArray[np.intp]] = []
+    for block in column.blocks:
+        sums = column.sums(block)
+        for fold in range(n_folds):
+            first_block = len(square_steps) < n_folds
+            noise = None
+            if with_noise and first_block:
+                noise = residual_square * _share(sums.train_weight[fold], sums.weight)
+            query, result = column.smooth_fold(sums, fold, noise)
+            steps = np.diff(result.estimate, axis=0)
+            square = np.einsum("ij,ij->i", steps, steps)
+            if first_block:
+                queries.append(query)
+                square_steps.append(square)
+                noise_steps.append(result.step_noise[1:])
+            else:
+                square_steps[fold] += square
+    observed = np.zeros(len(edges) - 1)
+    noise_total = np.zeros(len(edges) - 1)
+    for query, square, noise_square in zip(queries, square_steps, noise_steps, strict=True):
+        place = column.cells.mean[query]
+        observed += split_at_edges(place, np.sqrt(square), edges)
+        noise_total += split_at_edges(place, noise_factor * np.sqrt(noise_square), edges)
+    return Variation(observed / n_folds, noise_total / n_folds)
+
+
+def pooled_variation(column: SmoothedColumn, x: Column, edges: Column, *, with_noise: bool) -> Variation:
+    """Return the paper's variation: out-of-fold predictions of all rows, sorted together.
+
+    Tied rows share the mean of their predictions. The noise is measured on residuals with random
+    signs, eight draws.
+    """
+    rows, fold = _held_out_rows(column)
+    order = np.argsort(x[rows], kind="stable")
+    rows, fold = rows[order], fold[order]
+    values, start = np.unique(x[rows], return_index=True)
+    weight = np.ones(len(rows)) if column.weight is None else column.weight[rows]
+    share = weight / np.repeat(np.add.reduceat(weight, start), np.diff(np.append(start, len(rows))))
+
+    def square_steps(curves: Column) -> Column:
+        predicted = _predict_rows(column, curves, x[rows], fold)
+        return np.diff(np.add.reduceat(share * predicted, start)) ** 2
+
+    square = np.zeros(len(values) - 1)
+    for block in column.blocks:
+        curves = _fold_curves(column, column.sums(block))
+        for output in range(curves.shape[2]):
+            square += square_steps(curves[:, :, output])
+    observed = split_at_edges(values, np.sqrt(square), edges)
+    if not with_noise:
+        return Variation(observed, np.zeros(len(edges) - 1))
+    curves, norm_factor = _noise_curves(column)
+    steps = np.mean([np.sqrt(square_steps(curves[:, :, draw])) for draw in range(_POOLED_DRAWS)], axis=0)
+    return Variation(observed, norm_factor * split_at_edges(values, steps, edges))
+
+
+def split_at_edges(place: Column, steps: Column, edges: Column) -> Column:
+    """Share out steps between neighbouring places among the bins they cross, in proportion to length.
+
+    >>> split_at_edges(np.array([0.0, 4.0]), np.array([1.0]), np.array([0.0, 1.0, 4.0]))
+    array([0.25, 0.75])
+    """
+    if len(place) < 2:
+        return np.zeros(len(edges) - 1)
+    cumulative = np.concatenate([[0.0], np.cumsum(steps)])
+    return np.diff(np.interp(edges, place, cumulative))
+
+
+def mean_curve(column: SmoothedColumn) -> Column:
+    """Return the mean over folds of the estimates at all cells, for showing: shape (n_cells, n_outputs)."""
+    curves = [_fold_curves(column, column.sums(block)).mean(axis=0) for block in column.blocks]
+    return np.concatenate(curves, axis=1)
+
+
+def _share(part: Column, whole: Column) -> Column:
+    return np.divide(part, whole, out=np.zeros_like(part), where=whole > 0)
+
+
+def _residuals(column: SmoothedColumn) -> tuple[Column, float]:
+    """Return the sum of squared leave-one-out residuals per cell, and the mean norm of unit noise.
+
+    One more neighbour for the pilot estimate, then the row itself taken out: exactly the
+    estimate without that row, for every row of a cell at once.
+    """
+    cells = column.cells
+    every_cell = np.arange(cells.n_cells)
+    square = np.zeros(cells.n_cells)
+    covariance_trace = covariance_square = 0.0
+    for block in column.blocks:
+        sums = column.sums(block)
+        pilot = smooth(column.position, sums.weight, sums.total, every_cell, column.n_neighbors + 1.0)
+        if block.start == 0:
+            square += sums.square
+        square += np.einsum("ij,ij->i", pilot.estimate, sums.weight[:, None] * pilot.estimate - 2.0 * sums.total)
+        residual = sums.total - sums.weight[:, None] * pilot.estimate
+        covariance = residual.T @ residual
+        covariance_trace += float(np.trace(covariance))
+        covariance_square += float(np.sum(covariance**2))
+    left_out = np.where(pilot.mass > 1.0 + 1e-9, pilot.mass / np.maximum(pilot.mass - 1.0, 1e-9), 1.0)
+    dimension = covariance_trace**2 / covariance_square if covariance_square > 0 else 1.0
+    return np.maximum(square, 0.0) * left_out**2, _chi_mean(dimension)
+
+
+def _chi_mean(dimension: float) -> float:
+    """Return the mean norm of Gaussian noise of unit variance, spread evenly over some dimensions.
+
+    >>> round(_chi_mean(1.0), 6) == round(math.sqrt(2 / math.pi), 6)
+    True
+    """
+    dimension = max(dimension, 1.0)
+    log_ratio = math.lgamma((dimension + 1.0) / 2.0) - math.lgamma(dimension / 2.0)
+    return math.sqrt(2.0 / dimension) * math.exp(log_ratio)
+
+
+def _held_out_rows(column: SmoothedColumn) -> tuple[NDArray[np.intp], NDArray[np.int16]]:
+    """Return every present row that is held out, with the fold it is held out in."""
+    present = column.cells.index < column.cells.n_cells
+    if column.folds.assignment is not None:
+        rows = np.flatnonzero(present & (column.folds.assignment >= 0))
+        return rows, column.folds.assignment[rows]
+    tests = [test[present[test]] for _, test in column.folds.splits]
+    return np.concatenate(tests), np.repeat(np.arange(len(tests), dtype=np.int16), [len(t) for t in tests])
+
+
+def _fold_curves(column: SmoothedColumn, sums: FoldSums) -> Column:
+    """Return each fold model's estimates at all cells: shape (n_folds, n_cells, n_outputs)."""
+    every_cell = np.arange(column.cells.n_cells)
+    return np.stack([
+        smooth(column.position, weight, total, every_cell, column.n_neighbors).estimate
+        for weight, total in zip(sums.train_weight, sums.train_total, strict=True)
+    ])
+
+
+def _predict_rows(column: SmoothedColumn, curves: Column, x: Column, fold: NDArray[np.int16]) -> Column:
+    predicted = np.empty(len(x))
+    for k in range(len(curves)):
+        chosen = fold == k
+        predicted[chosen] = np.interp(x[chosen], column.cells.mean, curves[k])
+    return predicted
+
+
+def _noise_curves(column: SmoothedColumn) -> tuple[Column, float]:
+    """Return the fold models' estimates of residuals with random signs, draws as outputs.
+
+    Only the norms of the residuals are drawn; the factor makes up for the outputs they have.
+    """
+    residual_square, noise_factor = _residuals(column)
+    norm = np.append(np.sqrt(_share(residual_square, column.cells.weight)), 0.0)[column.cells.index]
+    if column.weight is not None:
+        norm /= np.sqrt(column.weight)  # a row of weight two stands for two rows with signs of their own
+    signs = np.random.default_rng(0).choice([-1.0, 1.0], size=(len(norm), _POOLED_DRAWS))
+    noise = Target.of_values("continuous-multioutput", None, norm[:, None] * signs)
+    sums = sum_by_fold(column.cells, noise, column.folds, column.weight)
+    return _fold_curves(column, sums), noise_factor / _chi_mean(1.0)
