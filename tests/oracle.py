@@ -150,10 +150,9 @@ def variation_pooled(x: Array, T: Array, splits: Folds, edges: Array, k: float, 
     return variation_along(paths_pooled(x, splits, k, weight), T, edges)
 
 
-def effective_dimension(T: Array, weight: Array) -> float:
-    """tr(C)^2 / tr(C^2) of the target's covariance C; 1 for a scalar or two classes."""
-    centred = T - np.average(T, axis=0, weights=weight)
-    C = (centred.T * weight) @ centred / weight.sum()
+def effective_dimension(residuals: Array, weight: Array) -> float:
+    """tr(C)^2 / tr(C^2) of the residuals' covariance C; 1 for a scalar or two classes."""
+    C = (residuals.T * weight) @ residuals / weight.sum()
     return float(np.trace(C) ** 2 / np.trace(C @ C)) if np.any(C) else 1.0
 
 
@@ -162,9 +161,9 @@ def chi_mean(dimension: float) -> float:
     return math.sqrt(2 / dimension) * math.exp(math.lgamma((dimension + 1) / 2) - math.lgamma(dimension / 2))
 
 
-def noise_along(paths: list[Path], T: Array, residuals: Array, edges: Array, weight: Array) -> Array:
+def noise_along(paths: list[Path], residuals: Array, edges: Array, weight: Array) -> Array:
     """Expected variation of the residuals with random signs (every copy of a row has a sign of its own)."""
-    factor = chi_mean(effective_dimension(T, weight))
+    factor = chi_mean(effective_dimension(residuals, weight))
     squared = np.sum(residuals**2, axis=1)
     total = np.zeros(len(edges) - 1)
     for points, matrix in paths:
@@ -177,7 +176,7 @@ def noise_variation_within_folds(
     x: Array, T: Array, splits: Folds, edges: Array, k: float, weight: Array
 ) -> Array:
     residuals = leave_one_out_residuals(x, T, k, weight)
-    return noise_along(paths_within_folds(x, splits, k, weight), T, residuals, edges, weight)
+    return noise_along(paths_within_folds(x, splits, k, weight), residuals, edges, weight)
 
 
 def noise_variation_by_random_signs(
@@ -195,13 +194,15 @@ def stretch_widths(
     shrinkage: float,
     rank_weight: float,
     value_weight: float,
+    n_bandwidths: float = np.inf,
 ) -> Array:
     """Widths that sum to 1; where `noise` is given it decides the shrinkage."""
     n_bins = len(variation)
     if variation.sum() <= NEGLIGIBLE:
-        return np.ones(n_bins) / n_bins
+        variation, noise, shrinkage = np.zeros(n_bins), None, 1.0
     if noise is not None:
-        shrinkage = min(1.0, (noise.sum() / variation.sum()) ** 2)
+        two_deviations = 2 * 0.55 / math.sqrt(n_bandwidths)
+        shrinkage = min(1.0, ((1 + two_deviations) * noise.sum() / variation.sum()) ** 4)
         variation = np.sqrt(np.maximum(variation**2 - noise**2, 0))
     target = (1 - shrinkage) * variation / (variation.sum() or 1.0)
     rank = (rank_weight + shrinkage) / n_bins
@@ -245,5 +246,6 @@ def supervised_widths(
     S = variation_along(paths, T, edges)
     if shrinkage != "auto":
         return edges, stretch_widths(S, None, edges, shrinkage, rank_weight, value_weight)
-    noise = noise_along(paths, T, leave_one_out_residuals(x, T, k, weight), edges, weight)
-    return edges, stretch_widths(S, noise, edges, 0.0, rank_weight, value_weight)
+    noise = noise_along(paths, leave_one_out_residuals(x, T, k, weight), edges, weight)
+    n_bandwidths = max(1.0, weight.sum() / k)
+    return edges, stretch_widths(S, noise, edges, 0.0, rank_weight, value_weight, n_bandwidths)

@@ -10,7 +10,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 from numpy.typing import NDArray
 from oracle import (
     Array,
-    Folds,
     Path,
     chi_mean,
     effective_dimension,
@@ -34,14 +33,10 @@ from oracle import (
     variation_pooled,
     variation_within_folds,
 )
+from samples import every_kth
 from scipy.optimize import minimize
 
 EDGES = np.array([0.0, 1.0, 2.0, 10.0])
-
-
-def every_kth(n: int, n_folds: int) -> Folds:
-    fold = np.arange(n) % n_folds
-    return [(np.flatnonzero(fold != i), np.flatnonzero(fold == i)) for i in range(n_folds)]
 
 
 def column(*values: float) -> Array:
@@ -126,11 +121,12 @@ def test_variation_of_a_vector_is_its_l2_norm() -> None:
 
 def test_effective_dimension_and_chi_mean() -> None:
     assert_allclose([chi_mean(1), chi_mean(2)], [math.sqrt(2 / math.pi), math.sqrt(math.pi) / 2])
-    two, three = (encode_target(np.arange(30) % c, "classes") for c in (2, 3))
-    assert_allclose([effective_dimension(T, np.ones(30)) for T in (two[:, :1], two, three)], [1, 1, 2])
+    two, three = (encode_target(np.arange(30) % c, "classes") - 1 / c for c in (2, 3))
+    assert_allclose([effective_dimension(e, np.ones(30)) for e in (two[:, :1], two, three)], [1, 1, 2])
     p = np.array([0.2, 0.3, 0.5])
     C = np.diag(p) - np.outer(p, p)
-    assert_allclose(effective_dimension(np.eye(3), p), np.trace(C) ** 2 / np.trace(C @ C))
+    assert_allclose(effective_dimension(np.eye(3) - p, p), np.trace(C) ** 2 / np.trace(C @ C))
+    assert effective_dimension(np.zeros((4, 2)), np.ones(4)) == 1
 
 
 def noisy_targets(x: Array, rng: np.random.Generator) -> dict[str, Array]:
@@ -154,7 +150,7 @@ def test_noise_in_closed_form_equals_random_signs(
     edges, paths = quantile_edges(x, 4), paths_of(x, every_kth(300, 5), k, one)
     residuals = leave_one_out_residuals(x, T, k, one)
     drawn = noise_variation_by_random_signs(paths, residuals, edges, 4000, rng)
-    assert_allclose(noise_along(paths, T, residuals, edges, one), drawn, rtol=tolerance)
+    assert_allclose(noise_along(paths, residuals, edges, one), drawn, rtol=tolerance)
 
 
 def test_noise_by_hand() -> None:
@@ -176,8 +172,10 @@ def test_widths_of_the_three_pure_methods() -> None:
 
 def test_noise_is_taken_out_in_squares_and_handed_to_the_rank() -> None:
     S, noise = np.array([5.0, 3.0, 2.0]), np.array([3.0, 0.0, 2.0])
-    raw = np.hypot(0.75 * np.array([4, 3, 0]) / 7, 0.25 / 3)
-    assert_allclose(stretch_widths(S, noise, EDGES, 0, 0, 0), raw / raw.sum())
+    for n_bandwidths, shrinkage in ((np.inf, 0.5**4), (121, (1.1 * 0.5) ** 4), (1.21, 1.0)):
+        raw = np.hypot((1 - shrinkage) * np.array([4, 3, 0]) / 7, shrinkage / 3)
+        widths = stretch_widths(S, noise, EDGES, 0, 0, 0, n_bandwidths)
+        assert_allclose(widths, raw / raw.sum())
     assert_allclose(stretch_widths(S, 2 * S, EDGES, 0, 0, 0), [1 / 3] * 3)
 
 
@@ -241,7 +239,11 @@ def test_limits_and_fallbacks() -> None:
     splits = every_kth(90, 5)
     edges, widths = supervised_widths(x, y, splits, kind="regression", n_bins=1)
     assert_allclose(stretch(x, edges, widths), (x - x.min()) / np.ptp(x))
-    assert_allclose(supervised_widths(x, 0 * y, splits, kind="regression", n_bins=4)[1], 1 / 4)
+    nothing: dict[str, Any] = {"kind": "regression", "n_bins": 4, "rank_weight": 0.5}
+    assert_allclose(supervised_widths(x, 0 * y, splits, value_weight=0, **nothing)[1], 1 / 4)
+    edges, widths = supervised_widths(x, 0 * y, splits, value_weight=2, **nothing)
+    blend = np.hypot(1.5 / 4, 2 * np.diff(edges) / np.ptp(x))
+    assert_allclose(widths, blend / blend.sum())
     assert len(supervised_widths(0 * x, y, splits, kind="regression", n_bins=4)[1]) == 0
     assert len(supervised_widths(np.nan * x, y, splits, kind="regression", n_bins=4)[1]) == 0
 

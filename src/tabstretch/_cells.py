@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tabstretch._kernels import locate_rows
+from tabstretch._kernels import describe_cells, locate_rows
 from tabstretch._search import guide_table
 
 CELL_LIMIT = 4096
@@ -81,28 +81,23 @@ def _spread_boundaries(sample: Column, low: float, high: float) -> Column:
     n = len(sample)
     # Equal counts; single rows at both ends, in geometric progression; an even grid over the range.
     by_count = np.linspace(0, n - 1, CELL_LIMIT * 3 // 4)
-    from_end = np.geomspace(1, n / 2, CELL_LIMIT // 16) - 1
+    from_end = np.geomspace(1, n / 2, CELL_LIMIT // 32) - 1
     places = np.concatenate([by_count, from_end, n - 1 - from_end]).astype(np.intp)
-    by_value = np.linspace(low, high, CELL_LIMIT // 8, endpoint=False)
+    by_value = np.linspace(low, high, CELL_LIMIT // 16, endpoint=False)
     return np.unique(np.concatenate([sample[places], by_value]))
 
 
 def _describe(x: Column, weight: Column | None, boundaries: Column) -> Cells:
     n_cells = len(boundaries)
     index = np.empty(len(x), dtype=np.uint16)
-    # A closing edge beyond all data makes the last cell an interval like the others.
-    last = np.nextafter(boundaries[-1], np.inf)
-    edges = np.append(boundaries, last)
-    guide = guide_table(edges)
-    total, shift = np.zeros(n_cells), np.zeros(n_cells)
-    low, high = np.full(n_cells, np.inf), np.full(n_cells, -np.inf)
-    no_weight = np.empty(0)
-    locate_rows(
-        x, no_weight if weight is None else weight, edges, *guide, index, total, shift, low, high
-    )
+    # A closing edge makes the last cell an interval like the others; missing values make up one more cell.
+    edges = np.append(boundaries, boundaries[-1] + ((boundaries[-1] - boundaries[0]) or 1.0))
+    locate_rows(x, edges, *guide_table(edges), index)
+    sums = np.tile([0.0, 0.0, np.inf, -np.inf], (n_cells + 1, 1))
+    describe_cells(x, np.empty(0) if weight is None else weight, index, edges, sums)
+    total, shift, low, high = (np.ascontiguousarray(column) for column in sums[:-1].T)
     occupied = total > 0
     low = np.where(occupied, low, boundaries)
     high = np.where(occupied, high, boundaries)
-    mean = boundaries + shift / np.where(occupied, total, 1.0)
-    mean = np.clip(mean, low, high)
+    mean = np.clip(boundaries + shift / np.where(occupied, total, 1.0), low, high)
     return Cells(index, total, mean, low, high, exact=bool(np.all(low == high) and np.all(occupied)))

@@ -88,7 +88,7 @@ def _target_variation(
         return np.zeros(len(edges) - 1), 1.0, "negligible variation of the target"
     if supervision.shrinkage is not None:
         return observed.observed, supervision.shrinkage, None
-    variation, shrinkage = remove_noise(observed.observed, observed.noise)
+    variation, shrinkage = remove_noise(observed.observed, observed.noise, column.n_bandwidths)
     return variation, shrinkage, "variation no larger than noise" if shrinkage == 1.0 else None
 
 

@@ -8,10 +8,9 @@ from tabstretch._jit import kernel
 
 # How many slots of a guide table the search for one value may span (see `_search.guide_table`).
 SLOT_REACH = 3
-# The Gaussian kernel is cut where it has fallen to 3e-10.
-KERNEL_REACH = 6.6
 # Positions are of order one: below this a bandwidth is zero but for rounding.
 TINY_BANDWIDTH = 1e-290
+LARGEST = np.finfo(np.float64).max
 
 
 @kernel
@@ -38,24 +37,30 @@ def find_interval(value, edges, start, n_intervals, center, scale, origin, slots
 
 
 @kernel
-def locate_rows(x, weight, edges, center, scale, origin, slots_per_unit, first, index, total, shift, low, high):
-    n_cells = len(total)
+def locate_rows(x, edges, center, scale, origin, slots_per_unit, first, index):
+    """Write the interval of every row, or the number of intervals for NaN."""
+    n_cells = len(edges) - 1
     n_slots = len(first) - SLOT_REACH
+    for i in range(len(x)):
+        if np.isnan(x[i]):
+            index[i] = n_cells
+        else:
+            index[i] = find_interval(
+                x[i], edges, 0, n_cells, center, scale, origin, slots_per_unit, first, 0, n_slots
+            )
+
+
+@kernel
+def describe_cells(x, weight, index, origin, cells):
+    """Add up the weight, the weighted distance from `origin`, the smallest and largest value of each cell."""
     weighted = len(weight) > 0
     for i in range(len(x)):
-        value = x[i]
-        if np.isnan(value):
-            index[i] = n_cells
-            continue
-        cell = find_interval(
-            value, edges, 0, n_cells, center, scale, origin, slots_per_unit, first, 0, n_slots
-        )
-        index[i] = cell
+        cell = cells[index[i]]
         w = weight[i] if weighted else 1.0
-        total[cell] += w
-        shift[cell] += w * (value - edges[cell])
-        low[cell] = min(low[cell], value)
-        high[cell] = max(high[cell], value)
+        cell[0] += w
+        cell[1] += w * (x[i] - origin[index[i]])
+        cell[2] = min(cell[2], x[i])
+        cell[3] = max(cell[3], x[i])
 
 
 @kernel
@@ -111,123 +116,134 @@ def find_bandwidths(position, cumulative, query, wanted, bandwidth):
         bandwidth[q] = radius
 
 
+# Loops from zero over slices vectorise; loops from `low` to `high` do not, as an index might be negative.
+
+
 @kernel
-def smooth_cells(position, weight, total, query, bandwidth, noise, estimate, mass, step_noise):
-    n_cells = len(position)
-    n_outputs = len(total)
+def gaussian(position, center, bandwidth, out):
+    """Write exp(-d^2 / 2h^2) for every position, as the 128th power of a short series: no branch, no call."""
+    scale = 1.0 / (16.0 * bandwidth)
+    for j in range(len(out)):
+        z = (position[j] - center) * scale
+        u = -z * z
+        e = 1.0 + u * (1.0 / 9.0)
+        e = 1.0 + u * (1.0 / 8.0) * e
+        e = 1.0 + u * (1.0 / 7.0) * e
+        e = 1.0 + u * (1.0 / 6.0) * e
+        e = 1.0 + u * (1.0 / 5.0) * e
+        e = 1.0 + u * (1.0 / 4.0) * e
+        e = 1.0 + u * (1.0 / 3.0) * e
+        e = 1.0 + u * (1.0 / 2.0) * e
+        e = 1.0 + u * e
+        e *= e
+        e *= e
+        e *= e
+        e *= e
+        e *= e
+        e *= e
+        e *= e
+        out[j] = e
+
+
+@kernel
+def dot(a, b):
+    total = 0.0
+    for j in range(len(a)):
+        total += a[j] * b[j]
+    return total
+
+
+@kernel
+def change_variance(a, b, noise):
+    """Return the variance of a weighted sum of noise when its weights change from a to b."""
+    total = 0.0
+    for j in range(len(a)):
+        change = a[j] - b[j]
+        total += change * change * noise[j]
+    return total
+
+
+@kernel
+def smooth_cells(position, weight, total, query, bandwidth, kernel_reach, noise, estimate, mass, step_noise):
+    """Fill in estimates, their kernel mass and the noise of each step, query by query.
+
+    `total` has outputs first; an empty `noise` leaves `step_noise` alone.
+    """
     with_noise = len(noise) > 0
     # Normalised kernel weights of this query and of the one before, zero outside their windows.
-    kernels = np.zeros((2, n_cells))
+    kernels = np.zeros((2, len(position)))
     start = np.zeros(2, dtype=np.int64)
     stop = np.zeros(2, dtype=np.int64)
     for q in range(len(query)):
         x = position[query[q]]
         h = bandwidth[q]
-        now = q % 2
-        before = 1 - now
-        current = kernels[now]
-        current[start[now] : stop[now]] = 0.0
-        reach = KERNEL_REACH * h if h > TINY_BANDWIDTH else h
+        reach = kernel_reach * h if h > TINY_BANDWIDTH else h
         low = np.searchsorted(position, x - reach)
         high = np.searchsorted(position, x + reach, side="right")
+        now, before = q % 2, 1 - q % 2
+        kernels[now, start[now] : stop[now]] = 0.0
+        start[now], stop[now] = low, high
+        current = kernels[now, low:high]
         if h > TINY_BANDWIDTH:
-            # exp(-u) as (exp(-u / 128))^128: ten terms and seven squarings, which vectorise.
-            scale = 1.0 / (h * 16.0)
-            for j in range(low, high):
-                z = (position[j] - x) * scale
-                u = -z * z
-                e = 1.0 + u * (1.0 / 9.0)
-                e = 1.0 + u * (1.0 / 8.0) * e
-                e = 1.0 + u * (1.0 / 7.0) * e
-                e = 1.0 + u * (1.0 / 6.0) * e
-                e = 1.0 + u * (1.0 / 5.0) * e
-                e = 1.0 + u * (1.0 / 4.0) * e
-                e = 1.0 + u * (1.0 / 3.0) * e
-                e = 1.0 + u * (1.0 / 2.0) * e
-                e = 1.0 + u * e
-                e *= e
-                e *= e
-                e *= e
-                e *= e
-                e *= e
-                e *= e
-                e *= e
-                current[j] = e
+            gaussian(position[low:high], x, h, current)
         else:
             # As the bandwidth vanishes, the training rows at x itself, or nearest to it, count alike.
-            current[low:high] = 1.0
-        start[now], stop[now] = low, high
-        heap = 0.0
-        for j in range(low, high):
-            heap += current[j] * weight[j]
+            current[:] = 1.0
+        heap = dot(current, weight[low:high])
         mass[q] = heap
-        for c in range(n_outputs):
-            column = total[c]
-            value = 0.0
-            for j in range(low, high):
-                value += current[j] * column[j]
-            estimate[q, c] = value / heap
+        for c in range(len(total)):
+            estimate[q, c] = dot(current, total[c, low:high]) / heap
         if with_noise:
-            share = 1.0 / heap
-            for j in range(low, high):
-                current[j] *= share
+            current *= 1.0 / heap
             if q > 0:
-                previous = kernels[before]
-                variance = 0.0
-                for j in range(min(low, start[before]), max(high, stop[before])):
-                    change = current[j] - previous[j]
-                    variance += change * change * noise[j]
-                step_noise[q] = variance
+                first = min(low, start[before])
+                last = max(high, stop[before])
+                step_noise[q] = change_variance(
+                    kernels[now, first:last], kernels[before, first:last], noise[first:last]
+                )
 
 
 @kernel
-def apply_maps(X, out, edges, values, first, edge_start, first_start, numbers, extrapolate):
+def apply_maps(X, out, edges, bins, first, edge_start, first_start, numbers, extrapolate):
     """Map the columns of X through piecewise-linear maps that are laid out one after the other.
 
-    Rows go in blocks, so that a block of a row-major matrix stays in the cache for all its columns.
+    Each row of `bins` holds the left edge, its output, the slope and the output at the right edge. Rows
+    of X go in blocks, so that a block of a row-major matrix stays in the cache for all its columns.
     """
-    largest = 1.7976931348623157e308
     for block in range(0, X.shape[0], 2048):
         stop = min(block + 2048, X.shape[0])
         for j in range(X.shape[1]):
             start = edge_start[j]
             n_bins = edge_start[j + 1] - start - 1
-            edge_scale, value_scale, center, scale, origin, slots_per_unit = numbers[j]
+            edge_scale, output_scale, center, scale, origin, slots_per_unit = numbers[j]
             n_slots = first_start[j + 1] - first_start[j] - SLOT_REACH
-            lowest, highest = values[start] / value_scale, values[start + n_bins] / value_scale
-            beyond = extrapolate[j]
+            lowest_edge, highest_edge = edges[start], edges[start + n_bins]
+            lowest, highest = bins[start, 1] * output_scale, bins[start + n_bins, 1] * output_scale
             for i in range(block, stop):
                 value = X[i, j] * edge_scale
-                if np.isnan(value):
+                if value > lowest_edge and value < highest_edge:
+                    t = start + find_interval(
+                        value,
+                        edges,
+                        start,
+                        n_bins,
+                        center,
+                        scale,
+                        origin,
+                        slots_per_unit,
+                        first,
+                        first_start[j],
+                        n_slots,
+                    )
+                    mapped = bins[t, 1] + (value - bins[t, 0]) * bins[t, 2]
+                    out[i, j] = min(mapped, bins[t, 3]) * output_scale
+                elif np.isnan(value):
                     out[i, j] = value
                 elif n_bins == 0:
                     out[i, j] = lowest
-                elif value <= edges[start] and not beyond:
-                    out[i, j] = lowest
-                elif value >= edges[start + n_bins] and not beyond:
-                    out[i, j] = highest
+                elif value <= lowest_edge:
+                    beyond = lowest + (value - lowest_edge) * bins[start, 2] * output_scale
+                    out[i, j] = max(beyond, -LARGEST) if extrapolate[j] else lowest
                 else:
-                    if value <= edges[start]:
-                        t = start
-                    elif value >= edges[start + n_bins]:
-                        t = start + n_bins - 1
-                    else:
-                        t = start + find_interval(
-                            value,
-                            edges,
-                            start,
-                            n_bins,
-                            center,
-                            scale,
-                            origin,
-                            slots_per_unit,
-                            first,
-                            first_start[j],
-                            n_slots,
-                        )
-                    length = edges[t + 1] - edges[t]
-                    way = (value - edges[t]) / length if length > 0.0 else 0.0
-                    mapped = (values[t] + way * (values[t + 1] - values[t])) / value_scale
-                    if way <= 1.0:
-                        mapped = min(mapped, values[t + 1] / value_scale)
-                    out[i, j] = min(max(mapped, -largest), largest)
+                    beyond = highest + (value - highest_edge) * bins[start + n_bins - 1, 2] * output_scale
+                    out[i, j] = min(beyond, LARGEST) if extrapolate[j] else highest

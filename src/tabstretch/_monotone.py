@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -115,64 +116,56 @@ class MapTable:
     """The maps of several columns, laid out one after the other for the compiled loop."""
 
     def __init__(self, maps: Sequence[MonotoneMap], *, inverse: bool = False) -> None:
-        tables = [_layout(map_, inverse=inverse) for map_ in maps]
-        self._arrays = {
-            name: np.concatenate([table[name] for table in tables]) for name in ("edges", "values", "first")
-        }
-        self._edge_start = _starts([len(table["edges"]) for table in tables])
-        self._first_start = _starts([len(table["first"]) for table in tables])
-        self._numbers = np.array([table["numbers"] for table in tables], dtype=np.float64)
-        self._extrapolate = np.array([map_.out_of_range == "extrapolate" for map_ in maps])
+        layouts = [_layout(map_, inverse=inverse) for map_ in maps]
+        edges, bins, first, numbers = zip(*layouts, strict=True)
+        self._tables = (
+            np.concatenate(edges),
+            np.concatenate(bins),
+            np.concatenate(first),
+            _starts([len(table) for table in edges]),
+            _starts([len(table) for table in first]),
+            np.array(numbers),
+            np.array([map_.out_of_range == "extrapolate" for map_ in maps]),
+        )
 
     def __call__(self, X: NDArray[Any], n_jobs: int | None = 1) -> NDArray[Any]:
         """Map every column of a float32 or float64 matrix, in threads; the output has its dtype and layout."""
         out = np.empty_like(X)
         n_threads = max(1, min(effective_n_jobs(n_jobs), X.size // _VALUES_PER_THREAD))
-        bounds = np.linspace(0, len(X), n_threads + 1).astype(np.intp)
-        pieces = [slice(start, stop) for start, stop in zip(bounds[:-1], bounds[1:], strict=True)]
         if n_threads == 1:
-            self._map_rows(X, out)
-        else:
-            Parallel(n_jobs=n_threads, prefer="threads")(
-                delayed(self._map_rows)(X[piece], out[piece]) for piece in pieces
-            )
+            apply_maps(X, out, *self._tables)
+            return out
+        bounds = np.linspace(0, len(X), n_threads + 1).astype(np.intp)
+        Parallel(n_jobs=n_threads, prefer="threads")(
+            delayed(apply_maps)(X[start:stop], out[start:stop], *self._tables)
+            for start, stop in pairwise(bounds)
+        )
         return out
 
-    def _map_rows(self, X: NDArray[Any], out: NDArray[Any]) -> None:
-        apply_maps(
-            X,
-            out,
-            self._arrays["edges"],
-            self._arrays["values"],
-            self._arrays["first"],
-            self._edge_start,
-            self._first_start,
-            self._numbers,
-            self._extrapolate,
-        )
 
+def _layout(map_: MonotoneMap, *, inverse: bool) -> tuple[Any, Any, Any, list[float]]:
+    """Return a map's edges, its bins, its guide table and its numbers for the compiled loop.
 
-def _layout(map_: MonotoneMap, *, inverse: bool) -> dict[str, Any]:
-    """Return a map's arrays and numbers for the compiled loop.
-
-    Halving inputs or outputs whose range overflows keeps every difference finite.
+    Inputs or outputs whose range overflows are made smaller by a power of two, so that every
+    difference is finite.
     """
-    if len(map_.edges) == 0:
-        edges, values = np.zeros(1), np.array([np.nan]) if inverse else map_.values
-    else:
-        edges, values = (map_.values, map_.edges) if inverse else (map_.edges, map_.values)
+    edges, values = map_.edges, map_.values
+    if len(edges) == 0:
+        edges, values = np.zeros(1), np.array([np.nan]) if inverse else values
+    elif inverse:
+        edges, values = values, edges
     edge_scale, value_scale = _safe_scale(edges), _safe_scale(values)
     edges, values = edges * edge_scale, values * value_scale
+    lengths = np.diff(edges)
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        slopes = np.diff(values) / lengths
+    # A bin so short that its slope overflows holds hardly a number: all of it gets the left output.
+    slopes = np.append(np.where(np.isfinite(slopes), slopes, 0.0), 0.0)
+    bins = np.column_stack([edges, values, slopes, np.append(values[1:], values[-1])])
     if len(edges) == 1:
-        return {"edges": edges, "values": values, "first": np.zeros(0, np.int32), "numbers": [edge_scale, value_scale, 0, 0, 0, 0]}
-    # Halving may merge neighbours among the smallest numbers; the search needs them apart.
+        return edges, bins, np.zeros(0, np.int32), [edge_scale, 1.0 / value_scale, 0.0, 0.0, 0.0, 0.0]
     center, scale, origin, slots_per_unit, first = guide_table(edges)
-    return {
-        "edges": edges,
-        "values": values,
-        "first": first,
-        "numbers": [edge_scale, value_scale, center, scale, origin, slots_per_unit],
-    }
+    return edges, bins, first, [edge_scale, 1.0 / value_scale, center, scale, origin, slots_per_unit]
 
 
 def _safe_scale(numbers: NDArray[np.float64]) -> float:

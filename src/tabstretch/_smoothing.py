@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 from tabstretch._cells import Column
 from tabstretch._kernels import find_bandwidths, smooth_cells
 
+# The Gaussian kernel is cut where it has fallen to 3e-10, or to 4e-6 where cells are approximate anyway.
+EXACT_REACH, ROUGH_REACH = 6.6, 5.0
 _NO_NOISE = np.empty(0)
 
 
@@ -50,6 +52,8 @@ def smooth(
     query: NDArray[np.intp],
     n_neighbors: float,
     noise: Column | None = None,
+    *,
+    reach: float = EXACT_REACH,
 ) -> Smooth:
     """Estimate the target at the cells `query` from all cells with weight.
 
@@ -65,6 +69,8 @@ def smooth(
         Number (weight) of training rows within one bandwidth; capped at all there are.
     noise : array of shape (n_cells,), optional
         Weighted sum of squared residuals of the training rows in each cell.
+    reach : float
+        Distance, in bandwidths, beyond which training rows do not count.
     """
     n_outputs = total.shape[1]
     result = Smooth(np.empty((len(query), n_outputs)), np.empty(len(query)), np.zeros(len(query)))
@@ -74,5 +80,6 @@ def smooth(
     bandwidth = np.empty(len(query))
     # Sums of fractional weights may miss the wanted weight by rounding.
     find_bandwidths(position, cumulative, query, wanted * (1.0 - 1e-12), bandwidth)
-    smooth_cells(position, weight, by_output, query, bandwidth, _NO_NOISE if noise is None else noise, *result)
+    noise = _NO_NOISE if noise is None else noise
+    smooth_cells(position, weight, by_output, query, bandwidth, reach, noise, *result)
     return result

@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 from tabstretch._cells import Cells, Column
 from tabstretch._compress import FoldSums, sum_by_fold
 from tabstretch._folds import Folds
-from tabstretch._smoothing import Smooth, default_neighbors, smooth
+from tabstretch._smoothing import EXACT_REACH, ROUGH_REACH, Smooth, default_neighbors, smooth
 from tabstretch._target import Target
 
 # Outputs are smoothed this many at a time, so that thousands of classes fit into memory.
 _OUTPUTS_AT_ONCE = 64
 # Random-sign draws behind the noise of the pooled variation, which has no closed form.
-_POOLED_DRAWS = 8
+_POOLED_DRAWS = 32
 
 
 class Variation(NamedTuple):
@@ -53,21 +53,49 @@ class SmoothedColumn:
         ]
         self._sums: FoldSums | None = None
 
+    @property
+    def n_bandwidths(self) -> float:
+        """How many bandwidths the column's rows fill."""
+        return max(1.0, float(self.cells.weight.sum()) / self.n_neighbors)
+
     def sums(self, block: slice) -> FoldSums:
         """Return the sums of some outputs; a single block is summed only once."""
         if self._sums is None or len(self.blocks) > 1:
             self._sums = sum_by_fold(self.cells, self.target, self.folds, self.weight, block)
         return self._sums
 
+    def target_gram(self, sums: FoldSums, block: slice) -> Column:
+        """Return the weighted sum of products of every two outputs of the target, over present rows."""
+        if self.target.codes is not None:
+            return np.diag(sums.total.sum(axis=0))
+        present = self.cells.index < self.cells.n_cells
+        values = self.target.values[:, block]
+        if not np.all(present):
+            values = values[present]
+        if self.weight is None:
+            return values.T @ values
+        return values.T @ (self.weight[present, None] * values)
+
     def smooth_fold(self, sums: FoldSums, fold: int, noise: Column | None = None) -> tuple[NDArray[np.intp], Smooth]:
         """Estimate one fold's held-out cells from its training rows; nothing if it has none of either."""
         query = np.flatnonzero(sums.held_weight[fold] > 0)
         if not np.any(sums.train_weight[fold] > 0):
             query = query[:0]
-        result = smooth(
-            self.position, sums.train_weight[fold], sums.train_total[fold], query, self.n_neighbors, noise
-        )
-        return query, result
+        return query, self.smooth(sums.train_weight[fold], sums.train_total[fold], query, noise=noise)
+
+    def smooth(
+        self,
+        weight: Column,
+        total: Column,
+        query: NDArray[np.intp] | None = None,
+        *,
+        more_neighbors: float = 0.0,
+        noise: Column | None = None,
+    ) -> Smooth:
+        """Estimate some cells, or all, from training sums."""
+        query = np.arange(self.cells.n_cells) if query is None else query
+        reach = EXACT_REACH if self.cells.exact else ROUGH_REACH
+        return smooth(self.position, weight, total, query, self.n_neighbors + more_neighbors, noise, reach=reach)
 
 
 def variation_within_folds(column: SmoothedColumn, edges: Column, *, with_noise: bool) -> Variation:
@@ -91,7 +119,7 @@ def variation_within_folds(column: SmoothedColumn, edges: Column, *, with_noise:
             first_block = len(square_steps) < n_folds
             noise = None
             if with_noise and first_block:
-                noise = residual_square * _share(sums.train_weight[fold], sums.weight)
+                noise = residual_square[fold]
             query, result = column.smooth_fold(sums, fold, noise)
             steps = np.diff(result.estimate, axis=0)
             square = np.einsum("ij,ij->i", steps, steps)
@@ -114,7 +142,7 @@ def pooled_variation(column: SmoothedColumn, x: Column, edges: Column, *, with_n
     """Return the paper's variation: out-of-fold predictions of all rows, sorted together.
 
     Tied rows share the mean of their predictions. The noise is measured on residuals with random
-    signs, eight draws.
+    signs.
     """
     rows, fold = _held_out_rows(column)
     order = np.argsort(x[rows], kind="stable")
@@ -163,27 +191,34 @@ def _share(part: Column, whole: Column) -> Column:
 
 
 def _residuals(column: SmoothedColumn) -> tuple[Column, float]:
-    """Return the sum of squared leave-one-out residuals per cell, and the mean norm of unit noise.
+    """Return the sums of squared leave-one-out residuals, and the mean norm of unit noise.
 
+    The sums are over each fold's training rows, and last over all rows: shape (n_folds + 1, n_cells).
     One more neighbour for the pilot estimate, then the row itself taken out: exactly the
     estimate without that row, for every row of a cell at once.
     """
     cells = column.cells
-    every_cell = np.arange(cells.n_cells)
-    square = np.zeros(cells.n_cells)
-    covariance_trace = covariance_square = 0.0
+    square = np.zeros((column.folds.n_folds + 1, cells.n_cells))
+    trace = square_trace = 0.0
     for block in column.blocks:
         sums = column.sums(block)
-        pilot = smooth(column.position, sums.weight, sums.total, every_cell, column.n_neighbors + 1.0)
+        pilot = column.smooth(sums.weight, sums.total, more_neighbors=1.0)
         if block.start == 0:
-            square += sums.square
-        square += np.einsum("ij,ij->i", pilot.estimate, sums.weight[:, None] * pilot.estimate - 2.0 * sums.total)
-        residual = sums.total - sums.weight[:, None] * pilot.estimate
-        covariance = residual.T @ residual
-        covariance_trace += float(np.trace(covariance))
-        covariance_square += float(np.sum(covariance**2))
+            square += np.vstack([sums.train_square, sums.square])
+        weight = np.vstack([sums.train_weight, sums.weight[None]])
+        total = np.concatenate([sums.train_total, sums.total[None]])
+        square += weight * np.einsum("ij,ij->i", pilot.estimate, pilot.estimate)
+        square -= 2.0 * np.einsum("kij,ij->ki", total, pilot.estimate)
+        if column.target.n_outputs == 1:
+            continue
+        explained = sums.total.T @ pilot.estimate
+        fitted = pilot.estimate.T @ (sums.weight[:, None] * pilot.estimate)
+        covariance = column.target_gram(sums, block) - explained - explained.T + fitted
+        trace += float(np.trace(covariance))
+        square_trace += float(np.sum(covariance**2))
     left_out = np.where(pilot.mass > 1.0 + 1e-9, pilot.mass / np.maximum(pilot.mass - 1.0, 1e-9), 1.0)
-    dimension = covariance_trace**2 / covariance_square if covariance_square > 0 else 1.0
+    # How many dimensions the residuals fill: one for a scalar, fewer than outputs for classes.
+    dimension = trace**2 / square_trace if square_trace > 0 else 1.0
     return np.maximum(square, 0.0) * left_out**2, _chi_mean(dimension)
 
 
@@ -210,9 +245,8 @@ def _held_out_rows(column: SmoothedColumn) -> tuple[NDArray[np.intp], NDArray[np
 
 def _fold_curves(column: SmoothedColumn, sums: FoldSums) -> Column:
     """Return each fold model's estimates at all cells: shape (n_folds, n_cells, n_outputs)."""
-    every_cell = np.arange(column.cells.n_cells)
     return np.stack([
-        smooth(column.position, weight, total, every_cell, column.n_neighbors).estimate
+        column.smooth(weight, total).estimate
         for weight, total in zip(sums.train_weight, sums.train_total, strict=True)
     ])
 
@@ -231,7 +265,7 @@ def _noise_curves(column: SmoothedColumn) -> tuple[Column, float]:
     Only the norms of the residuals are drawn; the factor makes up for the outputs they have.
     """
     residual_square, noise_factor = _residuals(column)
-    norm = np.append(np.sqrt(_share(residual_square, column.cells.weight)), 0.0)[column.cells.index]
+    norm = np.append(np.sqrt(_share(residual_square[-1], column.cells.weight)), 0.0)[column.cells.index]
     if column.weight is not None:
         norm /= np.sqrt(column.weight)  # a row of weight two stands for two rows with signs of their own
     signs = np.random.default_rng(0).choice([-1.0, 1.0], size=(len(norm), _POOLED_DRAWS))

@@ -1,0 +1,221 @@
+"""What is refused, and that the message names the column, the row or the value."""
+
+import re
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+
+from tabstretch import StretchTransformer, SupervisedStretchTransformer
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(30, 3))
+Y = X[:, 0] + RNG.normal(size=30)
+both = pytest.mark.parametrize("transformer", [StretchTransformer(8), SupervisedStretchTransformer(8, cv=3)])
+SUPERVISED = SupervisedStretchTransformer(8, cv=3)
+
+
+def refuses(message: str, error: type[Exception] = ValueError) -> Any:
+    return pytest.raises(error, match=re.escape(message))
+
+
+def with_value(value: Any, dtype: Any = float) -> Any:
+    changed = X.astype(dtype)
+    changed[7, 1] = value
+    return changed
+
+
+@both
+@pytest.mark.parametrize("kind", [sparse.csr_matrix, sparse.csc_array])
+def test_sparse(transformer: Any, kind: Any) -> None:
+    with refuses("Sparse data was passed", TypeError):
+        clone(transformer).fit(kind(X), Y)
+    with refuses("Sparse data was passed", TypeError):
+        clone(transformer).fit(X, Y).transform(kind(X))
+
+
+@both
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, object])
+@pytest.mark.parametrize("value", [np.inf, -np.inf])
+def test_infinity(transformer: Any, value: float, dtype: Any) -> None:
+    message = f"First in column 1, row 7: {value}"
+    for wrong in (with_value(value, dtype), np.asfortranarray(with_value(value, dtype))):
+        with refuses(message):
+            clone(transformer).fit(wrong, Y)
+    with refuses(message):
+        clone(transformer).fit(X, Y).transform(with_value(value, dtype))
+    with pytest.raises(ValueError, match="infinity"):
+        clone(transformer).fit(X, Y).inverse_transform(with_value(value, dtype))
+
+
+@both
+@pytest.mark.parametrize("library", [pd.DataFrame, pl.DataFrame])
+def test_infinity_in_a_named_column(transformer: Any, library: Any) -> None:
+    frame = library(dict(zip("abc", with_value(np.inf).T, strict=True)))
+    with pytest.raises(ValueError, match=r"Input X contains infinity.* First in column 'b', row 7: inf"):
+        clone(transformer).fit(frame, Y)
+
+
+@both
+def test_text(transformer: Any) -> None:
+    frame = pd.DataFrame({"a": np.arange(30.0), "colour": ["red"] * 30})
+    with pytest.raises(ValueError, match=r"could not convert.*column 'colour', row 0: 'red'"):
+        clone(transformer).fit(frame, Y)
+    with pytest.raises(ValueError, match=r"column 'colour', row 0: 'red'"):
+        clone(transformer).fit(pl.from_pandas(frame), Y)
+    with pytest.raises(ValueError, match=r"column 1, row 7: 'seven'"):
+        clone(transformer).fit(with_value("seven", object), Y)
+    with pytest.raises(ValueError, match=r"column 0, row 0: .*'a'"):
+        clone(transformer).fit(np.full((30, 2), "a"), Y)
+
+
+@both
+def test_complex(transformer: Any) -> None:
+    with pytest.raises(ValueError, match=r"Complex data not supported[\s\S]*Column 0 is complex"):
+        clone(transformer).fit(X + 1j, Y)
+    frame = pd.DataFrame({"real": X[:, 0], "wave": X[:, 1] + 1j})
+    with pytest.raises(ValueError, match=r"Complex data not supported[\s\S]*Column 'wave' is complex"):
+        clone(transformer).fit(frame, Y)
+
+
+@both
+def test_dates_and_durations(transformer: Any) -> None:
+    days = np.datetime64("2024-01-01") + np.arange(30)
+    frame = pd.DataFrame({"a": X[:, 0], "sold": days})
+    for wrong in (frame, pl.from_pandas(frame)):
+        with pytest.raises(ValueError, match=r"Column 'sold' holds dates or times \(.*[Dd]atetime.*\)"):
+            clone(transformer).fit(wrong, Y)
+    with refuses("Column 0 holds dates or times"):
+        clone(transformer).fit(days[:, None], Y)
+    with refuses("Column 0 holds dates or times"):
+        clone(transformer).fit((days - days[0])[:, None], Y)
+    with refuses("Column 'sold' holds dates or times"):
+        clone(transformer).fit(frame.assign(sold=0.0), Y).transform(frame)
+
+
+@both
+def test_shapes(transformer: Any) -> None:
+    fitted = clone(transformer).fit(X, Y)
+    name = type(transformer).__name__
+    for method in (fitted.transform, fitted.inverse_transform):
+        with refuses(f"X has 2 features, but {name} is expecting 3 features as input."):
+            method(X[:, :2])
+    with refuses("Expected 2D array, got 1D array instead"):
+        clone(transformer).fit(X[:, 0], Y)
+    with refuses("0 sample(s)"):
+        clone(transformer).fit(X[:0], Y[:0])
+    with refuses("0 feature(s)"):
+        clone(transformer).fit(X[:, :0], Y)
+
+
+@pytest.mark.parametrize(("value", "kind"), [(np.nan, "NaN"), (np.inf, "infinity"), (-np.inf, "infinity")])
+def test_target_with_a_hole(value: float, kind: str) -> None:
+    for n_outputs in (1, 2):
+        y = np.tile(Y[:, None], n_outputs)
+        y[11, -1] = value
+        with pytest.raises(ValueError, match=rf"Input y contains {kind}.* First at row 11\."):
+            clone(SUPERVISED).fit(X, y if n_outputs > 1 else y.ravel())
+    with refuses("Input y contains NaN. First at row 11."):
+        clone(SUPERVISED).fit(X, np.array(["a"] * 11 + [None] + ["b"] * 18, dtype=object))
+    with refuses("Input y contains NaN. First at row 11."):
+        clone(SUPERVISED).fit(X, pd.Series([1] * 11 + [None] + [0] * 18, dtype="Int64"))
+
+
+def test_target_missing_or_of_another_length() -> None:
+    with refuses("requires y to be passed, but the target y is None"):
+        clone(SUPERVISED).fit(X, None)
+    with refuses("Found input variables with inconsistent numbers of samples: [30, 29]"):
+        clone(SUPERVISED).fit(X, Y[:-1])
+
+
+@both
+@pytest.mark.parametrize(
+    ("weight", "message"),
+    [
+        (np.ones(29), "one value for each of 30 rows, got shape (29,)"),
+        (np.ones((30, 1)), "one value for each of 30 rows, got shape (30, 1)"),
+        (np.where(np.arange(30) == 4, -0.5, 1), "finite and not negative, got -0.5 at row 4"),
+        (np.where(np.arange(30) == 4, np.nan, 1), "finite and not negative, got nan at row 4"),
+        (np.where(np.arange(30) == 4, np.inf, 1), "finite and not negative, got inf at row 4"),
+        (np.zeros(30), "sample_weight is zero for all rows"),
+    ],
+)
+def test_weights(transformer: Any, weight: Any, message: str) -> None:
+    with refuses(message):
+        clone(transformer).fit(X, Y, sample_weight=weight)
+
+
+@both
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"n_bins": 0}, "n_bins must be at least 1, got 0"),
+        ({"n_bins": -3}, "n_bins must be at least 1, got -3"),
+        ({"n_bins": 2.5}, "got 2.5"),
+        ({"n_bins": True}, "got True"),
+        ({"n_bins": "many"}, "got 'many'"),
+        ({"n_bins": None}, "got None"),
+        ({"n_bins": [3, 4]}, "one integer for each of 3 columns, got 2"),
+        ({"n_bins": [3, 4, 0]}, "n_bins must be at least 1, got 0"),
+        ({"n_bins": [3, 4, 1.5]}, "got 1.5 for column 2"),
+        ({"value_weight": -1}, "value_weight must be a finite number, at least 0, got -1"),
+        ({"value_weight": np.nan}, "value_weight must be a finite number, at least 0, got nan"),
+        ({"value_weight": np.inf}, "value_weight must be a finite number, at least 0, got inf"),
+        ({"value_weight": "1"}, "value_weight must be a finite number, at least 0, got '1'"),
+        ({"feature_range": (1, 0)}, "got (1, 0)"),
+        ({"feature_range": (1, 1)}, "got (1, 1)"),
+        ({"feature_range": (0, np.inf)}, "feature_range must go from a smaller to a larger finite number"),
+        ({"feature_range": 1}, "feature_range must be a pair of numbers, got 1"),
+        ({"feature_range": (0, 1, 2)}, "got (0, 1, 2)"),
+        ({"out_of_range": "wrap"}, "out_of_range must be one of ('clip', 'extrapolate'), got 'wrap'"),
+    ],
+)
+def test_parameters_of_both(transformer: Any, params: dict[str, Any], message: str) -> None:
+    with refuses(message):
+        clone(transformer).set_params(**params).fit(X, Y)
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"rank_weight": -0.1}, "rank_weight must be a finite number, at least 0, got -0.1"),
+        ({"shrinkage": 1.1}, "shrinkage must be a finite number, from 0 to 1, got 1.1"),
+        ({"shrinkage": -0.1}, "shrinkage must be a finite number, from 0 to 1, got -0.1"),
+        ({"shrinkage": "some"}, "got 'some'"),
+        ({"shrinkage": None}, "got None"),
+        ({"n_neighbors": 0}, "n_neighbors must be a finite number, at least 1, got 0"),
+        ({"n_neighbors": "all"}, "got 'all'"),
+        ({"variation": "total"}, "variation must be one of ('within_fold', 'pooled'), got 'total'"),
+        ({"cv": 1}, "cv must be an integer of at least 2"),
+        ({"cv": "five"}, "got 'five'"),
+        ({"cv": True}, "got True"),
+        ({"cv": 2.5}, "got 2.5"),
+        ({"cv": []}, "cv must give at least one split"),
+        ({"target_type": "ordinal"}, "got 'ordinal'"),
+    ],
+)
+def test_parameters_of_the_supervised_one(params: dict[str, Any], message: str) -> None:
+    with refuses(message):
+        clone(SUPERVISED).set_params(**params).fit(X, Y)
+
+
+@both
+@pytest.mark.parametrize("n_bins", [[3, 1, 5], (3, 1, 5), np.array([3, 1, 5])])
+def test_bins_for_each_column(transformer: Any, n_bins: Any) -> None:
+    fitted = clone(transformer).set_params(n_bins=n_bins).fit(X, Y)
+    assert list(fitted.n_bins_) == [3, 1, 5]
+    for j, number in enumerate([3, 1, 5]):
+        alone = clone(transformer).set_params(n_bins=number).fit(X[:, [j]], Y)
+        np.testing.assert_array_equal(fitted.output_edges_[j], alone.output_edges_[0])
+
+
+def test_numpy_numbers_are_numbers() -> None:
+    fitted = SupervisedStretchTransformer(
+        np.int64(4), n_neighbors=np.int32(9), cv=np.int64(3), shrinkage=np.float32(0.5)
+    ).fit(X, Y)
+    plain = SupervisedStretchTransformer(4, n_neighbors=9, cv=3, shrinkage=0.5).fit(X, Y)
+    np.testing.assert_array_equal(fitted.transform(X), plain.transform(X))

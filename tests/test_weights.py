@@ -1,0 +1,110 @@
+"""A weight of 2 is the row twice, 0 is no row."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from samples import COLUMNS, TARGETS, column, every_kth, half_l1, noisy_target, repeat_splits
+
+from tabstretch import StretchTransformer, SupervisedStretchTransformer
+
+
+def whole_weights(n: int, seed: int = 5) -> Any:
+    return np.random.default_rng(seed).integers(0, 4, size=n).astype(float)
+
+
+@pytest.mark.parametrize("n_bins", [1, 7, 64, 100_000])
+@pytest.mark.parametrize("name", COLUMNS)
+@pytest.mark.parametrize("n", [50, 6000, 100_000])
+def test_unsupervised_weights_are_repeated_rows(n: int, name: str, n_bins: int) -> None:
+    x, weight = column(name, n)[:, None], whole_weights(n)
+    weighted = StretchTransformer(n_bins).fit(x, sample_weight=weight)
+    repeated = StretchTransformer(n_bins).fit(np.repeat(x, weight.astype(int), axis=0))
+    assert_array_equal(weighted.bin_edges_[0], repeated.bin_edges_[0])
+    assert_array_equal(weighted.transform(x), repeated.transform(x))
+
+
+@pytest.mark.parametrize("variation", ["within_fold", "pooled"])
+@pytest.mark.parametrize("shrinkage", ["auto", 0.0])
+@pytest.mark.parametrize("kind", TARGETS)
+@pytest.mark.parametrize("name", COLUMNS)
+def test_supervised_weights_are_repeated_rows(name: str, kind: str, shrinkage: Any, variation: str) -> None:
+    x, weight = column(name, 150), whole_weights(150)
+    y = noisy_target(x, kind)
+    splits, copies = every_kth(150, 3), np.repeat(np.arange(150), weight.astype(int))
+    options: dict[str, Any] = {
+        "n_bins": 8,
+        "shrinkage": shrinkage,
+        "variation": variation,
+        "value_weight": 0.1,
+    }
+    weighted = SupervisedStretchTransformer(cv=splits, **options).fit(x[:, None], y, sample_weight=weight)
+    repeated = SupervisedStretchTransformer(cv=repeat_splits(splits, copies), **options)
+    repeated.fit(x[copies, None], y[copies])
+    assert_array_equal(weighted.bin_edges_[0], repeated.bin_edges_[0])
+    assert_allclose(weighted.output_widths_[0], repeated.output_widths_[0], rtol=1e-7)
+
+
+@pytest.mark.parametrize("variation", ["within_fold", "pooled"])
+def test_overlapping_splits_weigh_rows_too(variation: str) -> None:
+    x, weight = column("normal", 120), whole_weights(120)
+    y = noisy_target(x)
+    splits = [*every_kth(120, 3), *every_kth(120, 4)]
+    copies = np.repeat(np.arange(120), weight.astype(int))
+    options: dict[str, Any] = {"n_bins": 8, "variation": variation, "shrinkage": 0}
+    weighted = SupervisedStretchTransformer(cv=splits, **options).fit(x[:, None], y, sample_weight=weight)
+    repeated = SupervisedStretchTransformer(cv=repeat_splits(splits, copies), **options)
+    repeated.fit(x[copies, None], y[copies])
+    assert_allclose(weighted.output_widths_[0], repeated.output_widths_[0], rtol=1e-7)
+
+
+def test_long_supervised_columns_weigh_rows_but_for_the_cells() -> None:
+    n = 20_000
+    x, weight = column("normal", n), whole_weights(n)
+    y = noisy_target(x)
+    splits, copies = every_kth(n, 3), np.repeat(np.arange(n), weight.astype(int))
+    weighted = SupervisedStretchTransformer(16, cv=splits).fit(x[:, None], y, sample_weight=weight)
+    repeated = SupervisedStretchTransformer(16, cv=repeat_splits(splits, copies)).fit(
+        x[copies, None], y[copies]
+    )
+    assert_array_equal(weighted.bin_edges_[0], repeated.bin_edges_[0])
+    assert half_l1(weighted.output_widths_[0], repeated.output_widths_[0]) < 0.005
+
+
+def test_rows_without_weight_change_nothing_at_all() -> None:
+    x = column("normal", 120)
+    y = noisy_target(x)
+    weight = np.r_[np.ones(100), np.zeros(20)]
+    x[100:], y[100:] = 1e6, -1e6
+    for estimator in (StretchTransformer(8), SupervisedStretchTransformer(8)):
+        weighted = estimator.fit(x[:, None], y, sample_weight=weight).transform(x[:, None])
+        alone = estimator.fit(x[:100, None], y[:100]).transform(x[:, None])
+        assert_array_equal(weighted, alone)
+
+
+def test_a_class_without_weight_is_no_class() -> None:
+    x = column("normal", 120)
+    y = noisy_target(x, "3 classes")
+    fitted = SupervisedStretchTransformer(8).fit(x[:, None], y, sample_weight=y != "middle")
+    assert list(fitted.classes_) == ["low", "up"]
+
+
+@pytest.mark.parametrize("estimator", [StretchTransformer(8), SupervisedStretchTransformer(8, cv=3)])
+def test_small_weights_are_relative(estimator: Any) -> None:
+    x = column("normal", 120)
+    X, y = x[:, None], noisy_target(x)
+    plain = estimator.fit(X, y).transform(X)
+    for same in (np.ones(120), np.full(120, 0.25), 1e-9 * np.ones(120), 1.0, 0.5):
+        assert_allclose(estimator.fit(X, y, sample_weight=same).transform(X), plain, atol=1e-9)
+    weight = np.random.default_rng(0).uniform(size=120)
+    uneven = estimator.fit(X, y, sample_weight=weight).transform(X)
+    assert_allclose(estimator.fit(X, y, sample_weight=weight / 1000).transform(X), uneven, atol=1e-9)
+    assert not np.allclose(uneven, plain, atol=1e-3)
+
+
+def test_weight_moves_the_edges_to_where_it_lies() -> None:
+    x = np.arange(101.0)[:, None]
+    weight = np.where(x.ravel() < 50, 9.0, 1.0)
+    fitted = StretchTransformer(2).fit(x, sample_weight=weight)
+    assert fitted.bin_edges_[0][1] < 30
