@@ -49,9 +49,7 @@ def bin_weights(x_cells: Cells, edges: NDArray[np.float64]) -> NDArray[np.float6
     return counts / counts.sum()
 
 
-def _edges_of_long_column(
-    x: Column, n_bins: int, weight: Column | None, cells: Cells
-) -> NDArray[np.float64]:
+def _edges_of_long_column(x: Column, n_bins: int, weight: Column | None, cells: Cells) -> NDArray[np.float64]:
     """Sort only the cells that hold a wanted quantile: exact, and linear in the number of rows."""
     cumulative = np.cumsum(cells.weight)
     below, above, share = _quantile_ranks(float(cumulative[-1]), n_bins)
@@ -79,7 +77,7 @@ def _distinct(x: Column, weight: Column | None) -> tuple[Column, Column]:
         values, counts = np.unique(x[present], return_counts=True)
         return values, counts.astype(np.float64)
     values, inverse = np.unique(x[present], return_inverse=True)
-    return values, np.bincount(inverse, weights=weight[present])
+    return values, np.bincount(inverse, weights=weight[present]).astype(np.float64)
 
 
 def _quantile_ranks(total: float, n_bins: int) -> tuple[Column, Column, Column]:

@@ -53,8 +53,10 @@ def fit_column(
     supervision: TargetFit | None = None,
 ) -> ColumnFit:
     """Fit one column, with a target or without."""
+    x = np.ascontiguousarray(x, dtype=np.float64)
     scale = _power_of_two_scale(x)
-    x = np.ascontiguousarray(x, dtype=np.float64) if scale == 1.0 else np.asarray(x, dtype=np.float64) * scale
+    if scale != 1.0:
+        x = x * scale
     cells = cut_into_cells(x, weight)
     edges = bin_edges(x, n_bins, weight=weight, cells=cells)
     if len(edges) < 2:
@@ -63,13 +65,15 @@ def fit_column(
     fallback = f"ties allow only {len(edges) - 1} of {n_bins} bins" if len(edges) - 1 < n_bins else None
     in_bins = bin_weights(cells, edges)
     if supervision is None:
-        widths = stretch_widths(np.zeros(len(edges) - 1), edges, rank_weight=rank_weight, value_weight=value_weight)
+        widths = stretch_widths(
+            np.zeros(len(edges) - 1), edges, rank_weight=rank_weight, value_weight=value_weight
+        )
         return ColumnFit(edges / scale, widths, in_bins, np.empty(0), fallback=fallback)
-    variation, shrinkage, reason = _target_variation(x, cells, edges, weight, supervision)
+    variation, shrinkage, no_variation = _target_variation(x, cells, edges, weight, supervision)
     widths = stretch_widths(
         variation, edges, shrinkage=shrinkage, rank_weight=rank_weight, value_weight=value_weight
     )
-    return ColumnFit(edges / scale, widths, in_bins, variation, shrinkage, reason or fallback)
+    return ColumnFit(edges / scale, widths, in_bins, variation, shrinkage, no_variation or fallback)
 
 
 def _target_variation(
@@ -92,12 +96,9 @@ def _target_variation(
     return variation, shrinkage, "variation no larger than noise" if shrinkage == 1.0 else None
 
 
-def _power_of_two_scale(x: NDArray[Any]) -> float:
-    """Return a power of two that brings extreme magnitudes to where differences neither over- nor underflow."""
-    if x.dtype != np.float64 or len(x) == 0:
-        return 1.0
-    low, high = np.fmin.reduce(x), np.fmax.reduce(x)
-    largest = max(abs(low), abs(high))
+def _power_of_two_scale(x: Column) -> float:
+    """Return a power of two that brings extreme values to where no difference over- or underflows."""
+    largest = max(abs(float(np.fmin.reduce(x))), abs(float(np.fmax.reduce(x))))
     if largest > 1e300:
         return 2.0**-100
     if 0.0 < largest < 1e-200:

@@ -83,7 +83,12 @@ def _sum_splits(
 
 
 def _sum_rows(
-    cells: Cells, target: Target, group: NDArray[np.int16], n_groups: int, weight: Column | None, outputs: slice
+    cells: Cells,
+    target: Target,
+    group: NDArray[np.int16],
+    n_groups: int,
+    weight: Column | None,
+    outputs: slice,
 ) -> Column:
     """Return weight, squared norm and target outputs, summed per group and cell, groups first.
 

@@ -48,7 +48,13 @@ class StretchDisplay:
     """
 
     def __init__(
-        self, *, feature_name: str, positions: Column, target: Column, curve_names: list[str], stretch: MonotoneMap
+        self,
+        *,
+        feature_name: str,
+        positions: Column,
+        target: Column,
+        curve_names: list[str],
+        stretch: MonotoneMap,
     ) -> None:
         self.feature_name = feature_name
         self.positions = positions
@@ -57,7 +63,9 @@ class StretchDisplay:
         self.stretch = stretch
 
     @classmethod
-    def from_estimator(cls, estimator: Any, X: Any, y: Any, *, feature: int | str = 0, axes: Any = None) -> StretchDisplay:
+    def from_estimator(
+        cls, estimator: Any, X: Any, y: Any, *, feature: int | str = 0, axes: Any = None
+    ) -> StretchDisplay:
         """Smooth the target along one column and draw the overview.
 
         Parameters
@@ -76,7 +84,9 @@ class StretchDisplay:
         names = list(estimator.get_feature_names_out())
         column = _find_feature(names, feature)
         matrix = check_matrix(estimator, X, reset=False)
-        positions, target, curve_names = smoothed_target(estimator, matrix[:, column], check_target(estimator, X, y))
+        positions, target, curve_names = smoothed_target(
+            estimator, matrix[:, column], check_target(estimator, X, y)
+        )
         display = cls(
             feature_name=str(names[column]),
             positions=positions,
@@ -115,7 +125,9 @@ class StretchDisplay:
         styles = ["-", "--", ":", "-."]
         for number, name in enumerate(self.curve_names):
             color = "black" if len(self.curve_names) == 1 else f"C{number}"
-            axis.plot(place, self.target[:, number], styles[number % 4], color=color, linewidth=1.5, label=name)
+            axis.plot(
+                place, self.target[:, number], styles[number % 4], color=color, linewidth=1.5, label=name
+            )
         axis.margins(x=0)
 
     def _draw_map(self, axis: Any, colors: Column) -> None:
@@ -138,7 +150,7 @@ def smoothed_target(estimator: Any, x: NDArray[Any], y: NDArray[Any]) -> tuple[C
     cells = cut_into_cells(np.asarray(x, dtype=np.float64))
     if cells.n_cells == 0:
         raise ValueError("the column has no values to show")
-    neighbors = getattr(estimator, "n_neighbors", "auto")
+    neighbors: Any = getattr(estimator, "n_neighbors", "auto")
     folds = make_folds(SupervisedStretchTransformer().cv, target, 0)
     smoothed = SmoothedColumn(cells, target, folds, None, None if neighbors == "auto" else neighbors)
     curves = mean_curve(smoothed)

@@ -38,7 +38,9 @@ def requested_splits(cv: Any, X: Any, y: Any, split_params: dict[str, Any]) -> i
         if cv < 2:
             raise ValueError(wanted)
         if split_params:
-            raise ValueError(f"{sorted(split_params)} need a splitter that uses them, such as GroupKFold, got cv={cv}")
+            raise ValueError(
+                f"{sorted(split_params)} need a splitter that uses them, such as GroupKFold, got cv={cv}"
+            )
         return int(cv)
     if isinstance(cv, str) or not (hasattr(cv, "split") or isinstance(cv, Iterable)):
         raise ValueError(wanted)

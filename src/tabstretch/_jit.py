@@ -32,7 +32,7 @@ def _warn_once(error: RuntimeError) -> None:
     if not _warned:
         _warned = True
         warnings.warn(
-            f"tabstretch's compiled kernels cannot be cached and are compiled again in every process: {error}. "
+            f"tabstretch's compiled kernels cannot be cached and are compiled in every process: {error}. "
             "Set NUMBA_CACHE_DIR to a writable folder.",
             RuntimeWarning,
             stacklevel=3,

@@ -14,7 +14,9 @@ LARGEST = np.finfo(np.float64).max
 
 
 @kernel
-def find_interval(value, edges, start, n_intervals, center, scale, origin, slots_per_unit, first, first_start, n_slots):
+def find_interval(
+    value, edges, start, n_intervals, center, scale, origin, slots_per_unit, first, first_start, n_slots
+):
     """Return t with edges[t] <= value < edges[t + 1], clipped to the first and the last interval.
 
     `edges` and `first` may hold several tables one after the other; `start` and `first_start` say
@@ -22,7 +24,9 @@ def find_interval(value, edges, start, n_intervals, center, scale, origin, slots
     """
     distance = value - center
     place = (distance / (scale + abs(distance)) - origin) * slots_per_unit
-    slot = first_start + np.int64(min(max(place, 0.0), n_slots - 1.0))
+    slot = first_start
+    if place >= 1.0:  # also false for NaN, so that no value whatever leads out of the table
+        slot += np.int64(place) if place < n_slots else n_slots - 1
     low = np.int64(first[slot])
     high = np.int64(first[slot + SLOT_REACH])
     while high - low > 8:

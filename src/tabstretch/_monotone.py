@@ -84,7 +84,8 @@ class MonotoneMap:
         missing = {"edges", "values"} - set(document)
         if unknown or missing:
             raise ValueError(
-                f"a map has the keys edges, values and out_of_range; missing {sorted(missing)}, unknown {sorted(unknown)}"
+                "a map has the keys edges, values and out_of_range; "
+                f"missing {sorted(missing)}, unknown {sorted(unknown)}"
             )
         return cls(**document)
 
@@ -129,7 +130,7 @@ class MapTable:
         )
 
     def __call__(self, X: NDArray[Any], n_jobs: int | None = 1) -> NDArray[Any]:
-        """Map every column of a float32 or float64 matrix, in threads; the output has its dtype and layout."""
+        """Map every column of a float32 or float64 matrix, in threads; the output keeps dtype and layout."""
         out = np.empty_like(X)
         n_threads = max(1, min(effective_n_jobs(n_jobs), X.size // _VALUES_PER_THREAD))
         if n_threads == 1:

@@ -1,8 +1,8 @@
 """Find the interval of a sorted array that holds a value, in constant time for most values.
 
-A guide table is an even grid that tells, for each of its slots, the few intervals a value can be in;
-a short search among these settles it. The grid is even in d / (scale + |d|), where d is the distance
-from where the edges are densest, so that heavy tails do not crowd all edges into a few slots. Where they crowd
+A guide table is an even grid that tells, for each of its slots, the few intervals a value can be in; a
+short search among these settles it. The grid is even in d / (scale + |d|), where d is the distance from
+where the edges are densest, so that heavy tails do not crowd all edges into a few slots. Where they crowd
 all the same, the search is a bisection: the worst case is that of a plain binary search.
 """
 
@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabstretch._kernels import SLOT_REACH
-
 
 # At 16 slots per interval most slots hold no edge, and the search takes no step at all.
 _SLOTS_PER_INTERVAL = 16
@@ -52,7 +51,8 @@ def _densest_half(edges: NDArray[np.float64]) -> tuple[float, float]:
     n_half = max(len(edges) // 2, 1)
     spans = edges[n_half:] - edges[:-n_half]
     start = int(np.argmin(spans))
-    return float(edges[start + n_half // 2]), float(spans[start])
+    # Processes that flush the smallest numbers to zero would divide by zero without a floor.
+    return float(edges[start + n_half // 2]), max(float(spans[start]), float(np.finfo(np.float64).tiny))
 
 
 def _squash(edges: NDArray[np.float64], center: float, scale: float) -> NDArray[np.float64]:

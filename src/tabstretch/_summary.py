@@ -55,7 +55,9 @@ def steepest_share(column: ColumnFit) -> float:
     return float(np.sum(widths * np.divide(room, rows, out=np.zeros_like(rows), where=rows > 0)))
 
 
-def _energy(travelled: np.ndarray[Any, np.dtype[np.float64]], shares: np.ndarray[Any, np.dtype[np.float64]]) -> float:
+def _energy(
+    travelled: np.ndarray[Any, np.dtype[np.float64]], shares: np.ndarray[Any, np.dtype[np.float64]]
+) -> float:
     # Shares below the resolution of their sum would make equal positions; keep them apart as they are.
     axis = np.concatenate([[0.0], np.cumsum(shares)])
     if np.all(np.diff(axis) > 0):

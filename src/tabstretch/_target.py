@@ -101,7 +101,9 @@ def encode_target(y: NDArray[Any], kind: str, weight: NDArray[np.float64] | None
         return Target.of_values(kind, [classes for classes, _ in labels], np.hstack(one_hot))
     classes, codes = np.unique(y.ravel(), return_inverse=True)
     if kind == "binary" and len(classes) > 2:
-        raise ValueError(f"target_type='binary' needs at most two classes, got {len(classes)}: {classes[:10]}")
+        raise ValueError(
+            f"target_type='binary' needs at most two classes, got {len(classes)}: {classes[:10]}"
+        )
     if len(classes) == 2:
         # Two classes are one number: its variation times sqrt(2) is that of the one-hot pair.
         return Target.of_values(kind, classes, math.sqrt(2.0) * codes.reshape(-1, 1).astype(np.float64))

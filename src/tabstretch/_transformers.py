@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn import get_config
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
-from sklearn.model_selection import check_cv
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
@@ -31,7 +30,7 @@ from tabstretch._validation import (
 VARIATIONS = ("within_fold", "pooled")
 
 
-class _Stretch(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class _Stretch(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """What both transformers share once the widths are known."""
 
     n_bins: Any
@@ -342,7 +341,9 @@ class SupervisedStretchTransformer(_Stretch):
             "rank_weight": check_number("rank_weight", self.rank_weight),
             "value_weight": check_number("value_weight", self.value_weight),
         }
-        n_neighbors = None if self.n_neighbors == "auto" else check_number("n_neighbors", self.n_neighbors, low=1)
+        n_neighbors = (
+            None if self.n_neighbors == "auto" else check_number("n_neighbors", self.n_neighbors, low=1)
+        )
         shrinkage = None if self.shrinkage == "auto" else check_number("shrinkage", self.shrinkage, high=1)
         if self.variation not in VARIATIONS:
             raise ValueError(f"variation must be one of {VARIATIONS}, got {self.variation!r}")

@@ -36,7 +36,9 @@ def check_matrix(estimator: BaseEstimator, X: Any, *, reset: bool) -> NDArray[An
 
 def check_stretched(estimator: Any, X: Any) -> NDArray[Any]:
     """Return stretched data, whose columns may have lost their names, as a matrix."""
-    X = np.asarray(check_array(X, dtype=(np.float64, np.float32), ensure_all_finite="allow-nan", input_name="X"))
+    X = np.asarray(
+        check_array(X, dtype=(np.float64, np.float32), ensure_all_finite="allow-nan", input_name="X")
+    )
     if X.shape[1] != estimator.n_features_in_:
         raise ValueError(
             f"X has {X.shape[1]} features, but {type(estimator).__name__} "
@@ -76,7 +78,9 @@ def check_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64] | None
     if weight.ndim == 0:
         weight = np.full(n_rows, float(weight))
     if weight.shape != (n_rows,):
-        raise ValueError(f"sample_weight must have one value for each of {n_rows} rows, got shape {weight.shape}")
+        raise ValueError(
+            f"sample_weight must have one value for each of {n_rows} rows, got shape {weight.shape}"
+        )
     wrong = ~(weight >= 0) | ~np.isfinite(weight)
     if np.any(wrong):
         row = int(np.argmax(wrong))
@@ -97,7 +101,9 @@ def check_n_bins(n_bins: Any, n_features: int) -> NDArray[np.int64]:
     else:
         per_column = list(n_bins)
     if len(per_column) != n_features:
-        raise ValueError(f"n_bins must be one integer for each of {n_features} columns, got {len(per_column)}")
+        raise ValueError(
+            f"n_bins must be one integer for each of {n_features} columns, got {len(per_column)}"
+        )
     for column, number in enumerate(per_column):
         if not isinstance(number, (Integral, np.integer)) or isinstance(number, bool):
             raise ValueError(f"n_bins must be integers, got {number!r} for column {column}")
@@ -108,7 +114,8 @@ def check_n_bins(n_bins: Any, n_features: int) -> NDArray[np.int64]:
 
 def check_number(name: str, number: Any, low: float = 0.0, high: float = np.inf) -> float:
     """Return a finite number within bounds."""
-    if not isinstance(number, (Real, np.number)) or isinstance(number, bool) or not low <= number <= high or number == np.inf:
+    is_number = isinstance(number, (int, float, np.number)) and not isinstance(number, bool)
+    if not is_number or not np.isfinite(number) or not low <= number <= high:
         bounds = f"at least {low:g}" if high == np.inf else f"from {low:g} to {high:g}"
         raise ValueError(f"{name} must be a finite number, {bounds}, got {number!r}")
     return float(number)
@@ -121,7 +128,9 @@ def check_range(feature_range: Any) -> tuple[float, float]:
     except (TypeError, ValueError):
         raise ValueError(f"feature_range must be a pair of numbers, got {feature_range!r}") from None
     if not (np.isfinite(high - low) and low < high):
-        raise ValueError(f"feature_range must go from a smaller to a larger finite number, got {feature_range!r}")
+        raise ValueError(
+            f"feature_range must go from a smaller to a larger finite number, got {feature_range!r}"
+        )
     return low, high
 
 
@@ -134,9 +143,8 @@ def _sort_out_objects(y: NDArray[Any]) -> NDArray[Any]:
         return np.array(y.tolist())
     if all(isinstance(label, str) for label in y.ravel()):
         return y
-    raise ValueError(
-        f"y must hold numbers only or strings only, got {sorted({type(label).__name__ for label in y.ravel()})}"
-    )
+    kinds = sorted({type(label).__name__ for label in y.ravel()})
+    raise ValueError(f"y must hold numbers only or strings only, got {kinds}")
 
 
 def _columns(X: Any) -> Iterator[tuple[str, Any]]:
@@ -151,12 +159,16 @@ def _columns(X: Any) -> Iterator[tuple[str, Any]]:
 
 def _is_temporal(column: Any) -> bool:
     dtype = column.dtype
-    return getattr(dtype, "kind", "") in tuple("mM") or (hasattr(dtype, "is_temporal") and dtype.is_temporal())
+    return getattr(dtype, "kind", "") in tuple("mM") or (
+        hasattr(dtype, "is_temporal") and dtype.is_temporal()
+    )
 
 
 def _find_culprit(X: Any) -> str | None:
     """Return where the first text, complex or infinite value stands, in words."""
-    plain = [(str(j), X[:, j]) for j in range(X.shape[1])] if isinstance(X, np.ndarray) and X.ndim == 2 else []
+    plain = (
+        [(str(j), X[:, j]) for j in range(X.shape[1])] if isinstance(X, np.ndarray) and X.ndim == 2 else []
+    )
     for name, column in plain or _columns(X):
         values = np.asarray(column)
         if values.dtype.kind == "c":

@@ -76,7 +76,9 @@ class SmoothedColumn:
             return values.T @ values
         return values.T @ (self.weight[present, None] * values)
 
-    def smooth_fold(self, sums: FoldSums, fold: int, noise: Column | None = None) -> tuple[NDArray[np.intp], Smooth]:
+    def smooth_fold(
+        self, sums: FoldSums, fold: int, noise: Column | None = None
+    ) -> tuple[NDArray[np.intp], Smooth]:
         """Estimate one fold's held-out cells from its training rows; nothing if it has none of either."""
         query = np.flatnonzero(sums.held_weight[fold] > 0)
         if not np.any(sums.train_weight[fold] > 0):
@@ -95,7 +97,9 @@ class SmoothedColumn:
         """Estimate some cells, or all, from training sums."""
         query = np.arange(self.cells.n_cells) if query is None else query
         reach = EXACT_REACH if self.cells.exact else ROUGH_REACH
-        return smooth(self.position, weight, total, query, self.n_neighbors + more_neighbors, noise, reach=reach)
+        return smooth(
+            self.position, weight, total, query, self.n_neighbors + more_neighbors, noise, reach=reach
+        )
 
 
 def variation_within_folds(column: SmoothedColumn, edges: Column, *, with_noise: bool) -> Variation:
@@ -245,10 +249,12 @@ def _held_out_rows(column: SmoothedColumn) -> tuple[NDArray[np.intp], NDArray[np
 
 def _fold_curves(column: SmoothedColumn, sums: FoldSums) -> Column:
     """Return each fold model's estimates at all cells: shape (n_folds, n_cells, n_outputs)."""
-    return np.stack([
-        column.smooth(weight, total).estimate
-        for weight, total in zip(sums.train_weight, sums.train_total, strict=True)
-    ])
+    return np.stack(
+        [
+            column.smooth(weight, total).estimate
+            for weight, total in zip(sums.train_weight, sums.train_total, strict=True)
+        ]
+    )
 
 
 def _predict_rows(column: SmoothedColumn, curves: Column, x: Column, fold: NDArray[np.int16]) -> Column:

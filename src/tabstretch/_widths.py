@@ -101,6 +101,8 @@ def dirichlet_energy(f: ArrayLike, y: ArrayLike) -> float:
     steps = np.diff(y)
     if np.any(~(steps > 0)):
         first = int(np.argmax(~(steps > 0)))
-        raise ValueError(f"y must be strictly increasing, got {y[first]} before {y[first + 1]} at position {first}")
+        raise ValueError(
+            f"y must be strictly increasing, got {y[first]} before {y[first + 1]} at position {first}"
+        )
     rises = np.diff(f, axis=0).reshape(len(steps), -1)
     return float(np.sum(np.sum(rises**2, axis=1) / steps))

@@ -1,0 +1,216 @@
+"""Speed and memory against what people use now, as ratios measured in one run on the same data.
+
+Usage: python benchmarks/speed.py [--rows 1000000] [--repeats 3] [--jobs -1]
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.preprocessing import QuantileTransformer, StandardScaler
+from sklearn.tree import DecisionTreeRegressor
+
+from tabstretch import StretchTransformer, SupervisedStretchTransformer
+
+Row = tuple[str, float, str, bool]
+
+
+def make_data(n_rows: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Ten columns (normal, log-normal, integer with ties), a numeric target and ten classes."""
+    rng = np.random.default_rng(0)
+    X = np.column_stack(
+        [
+            rng.normal(size=(n_rows, 4)),
+            rng.lognormal(size=(n_rows, 3)),
+            rng.poisson(20, size=(n_rows, 2)),
+            rng.geometric(0.001, size=n_rows),
+        ]
+    ).astype(np.float64)
+    y = np.tanh(X[:, 0]) + 0.3 * np.log(X[:, 4]) + rng.normal(size=n_rows)
+    classes = np.searchsorted(np.quantile(y, np.linspace(0, 1, 11)[1:-1]), y)
+    return X, y, classes
+
+
+def seconds(job: Callable[[], Any], repeats: int) -> float:
+    """Best time of several runs: the one least disturbed by other work."""
+    times = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        job()
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+def peak_bytes(job: Callable[[], Any]) -> int:
+    """Resident memory that a job takes at its peak beyond what was there, sampled every millisecond."""
+    page = 4096
+
+    def resident() -> int:
+        return int(Path("/proc/self/statm").read_text().split()[1]) * page
+
+    job()  # the second run has warm allocators and kernels
+    before, peak, done = resident(), [0], threading.Event()
+
+    def watch() -> None:
+        while not done.is_set():
+            peak[0] = max(peak[0], resident())
+            time.sleep(0.001)
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    result = job()
+    done.set()
+    watcher.join()
+    del result
+    return max(peak[0] - before, 0)
+
+
+def fit_and_transform_rows(
+    X: np.ndarray, y: np.ndarray, classes: np.ndarray, jobs: int, repeats: int
+) -> list[Row]:
+    """Times of fit and transform against the peers'."""
+    stretch = StretchTransformer(64, n_jobs=jobs)
+    supervised = SupervisedStretchTransformer(64, n_jobs=jobs)
+    supervised.fit(X[:1000], y[:1000]).transform(X[:1000])
+    quantile = QuantileTransformer(subsample=None)
+    quantile_fit = seconds(lambda: quantile.fit(X), repeats)
+    stretch_fit = seconds(lambda: stretch.fit(X), repeats)
+    class_fit = seconds(lambda: supervised.fit(X, classes), repeats)
+    supervised_fit = seconds(lambda: supervised.fit(X, y), repeats)
+    tree_fit = sum(
+        seconds(lambda column=column: DecisionTreeRegressor(max_leaf_nodes=64).fit(column, y), 1)
+        for column in X.T[:, :, None]
+    )
+    rows: list[Row] = []
+    for order in "CF":
+        ordered = np.asarray(X, order=order)
+        ours = seconds(lambda ordered=ordered: supervised.transform(ordered), 2 * repeats)
+        scaler = StandardScaler().fit(ordered)
+        standard = seconds(lambda ordered=ordered, scaler=scaler: scaler.transform(ordered), 2 * repeats)
+        quantiles = seconds(lambda ordered=ordered: quantile.transform(ordered), 1)
+        rows += [
+            at_least(f"transform, {order} order: QuantileTransformer / ours", quantiles / ours, 20),
+            at_most(f"transform, {order} order: ours / StandardScaler", ours / standard, 3),
+        ]
+    return [
+        *rows,
+        at_most("unsupervised fit: ours / QuantileTransformer", stretch_fit / quantile_fit, 0.35),
+        at_most("supervised fit, regression: ours / QuantileTransformer", supervised_fit / quantile_fit, 0.8),
+        at_least("supervised fit, regression: tree bins per column / ours", tree_fit / supervised_fit, 30),
+        at_most("supervised fit: 10 classes / regression", class_fit / supervised_fit, 4),
+    ]
+
+
+def growth_rows(largest: int, repeats: int) -> list[Row]:
+    """Ten times the rows, one column: how many times the time."""
+    rng = np.random.default_rng(0)
+    sizes = [largest // 10, largest, 10 * largest]
+    times: dict[str, list[float]] = {"unsupervised fit": [], "supervised fit": [], "transform": []}
+    for n_rows in sizes:
+        x = rng.normal(size=(n_rows, 1))
+        y = np.tanh(x[:, 0]) + rng.normal(size=n_rows)
+        plain, supervised = StretchTransformer(64), SupervisedStretchTransformer(64)
+        runs = repeats if n_rows > largest else 3 * repeats
+        times["unsupervised fit"].append(seconds(lambda plain=plain, x=x: plain.fit(x), runs))
+        times["supervised fit"].append(seconds(lambda model=supervised, x=x, y=y: model.fit(x, y), runs))
+        times["transform"].append(seconds(lambda model=supervised, x=x: model.transform(x), runs))
+    return [
+        at_most(f"growth, {name}: {sizes[i + 1]:.0e} / {sizes[i]:.0e} rows", now[i + 1] / now[i], 12)
+        for name, now in times.items()
+        for i in range(2)
+    ]
+
+
+def memory_rows(X: np.ndarray, y: np.ndarray, classes: np.ndarray, jobs: int) -> list[Row]:
+    """Peak memory beyond the input, in units of the input."""
+    stretch = StretchTransformer(64, n_jobs=jobs)
+    supervised = SupervisedStretchTransformer(64, n_jobs=jobs).fit(X, y)
+    jobs_by_name: dict[str, Callable[[], Any]] = {
+        "unsupervised fit": lambda: stretch.fit(X),
+        "supervised fit": lambda: SupervisedStretchTransformer(64, n_jobs=jobs).fit(X, y),
+        "supervised fit, 10 classes": lambda: SupervisedStretchTransformer(64, n_jobs=jobs).fit(X, classes),
+        "transform": lambda: supervised.transform(X),
+    }
+    return [
+        at_most(f"peak memory, {name}: beyond / input", peak_bytes(job) / X.nbytes, 2.5)
+        for name, job in jobs_by_name.items()
+    ]
+
+
+_IMPORT = """
+import time
+import sklearn.preprocessing
+start = time.perf_counter()
+import tabstretch
+imported = time.perf_counter()
+import numpy as np
+X = np.random.default_rng(0).normal(size=(1000, 10))
+y = X[:, 0] ** 2
+start_fit = time.perf_counter()
+tabstretch.SupervisedStretchTransformer().fit(X, y).transform(X)
+print(imported - start, time.perf_counter() - start_fit)
+"""
+
+
+def start_up_rows() -> list[Row]:
+    """Import, and the first fit and transform with cold and with warm kernels, each in new processes."""
+    with tempfile.TemporaryDirectory() as cache:
+        runs = []
+        for _ in range(4):
+            done = subprocess.run(
+                [sys.executable, "-c", _IMPORT],
+                env={"NUMBA_CACHE_DIR": cache, "PATH": ""},
+                capture_output=True,
+                text=True,
+                check=True,
+            )
+            runs.append([float(number) for number in done.stdout.split()])
+    cold, warm = runs[0], runs[1:]
+    return [
+        at_most("import beyond sklearn.preprocessing, s", min(run[0] for run in warm), 0.3),
+        at_most("first fit + transform, cold kernels, 1000 x 10, s", cold[1], 6),
+        at_most("first fit + transform, warm kernels, 1000 x 10, s", min(run[1] for run in warm), 0.3),
+    ]
+
+
+def at_most(name: str, value: float, bar: float) -> Row:
+    return name, value, f"at most {bar:g}", value <= bar
+
+
+def at_least(name: str, value: float, bar: float) -> Row:
+    return name, value, f"at least {bar:g}", value >= bar
+
+
+def main() -> None:
+    """Measure and print one table."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--rows", type=int, default=1_000_000)
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--jobs", type=int, default=-1)
+    arguments = parser.parse_args()
+    X, y, classes = make_data(arguments.rows)
+    rows = fit_and_transform_rows(X, y, classes, arguments.jobs, arguments.repeats)
+    if Path("/proc/self/statm").exists():
+        rows += memory_rows(X, y, classes, arguments.jobs)
+    del X, y, classes
+    rows += growth_rows(arguments.rows, arguments.repeats)
+    rows += start_up_rows()
+    width = max(len(row[0]) for row in rows)
+    print(f"{arguments.rows} rows x 10 columns, 64 bins, n_jobs={arguments.jobs}")
+    for name, value, bar, met in rows:
+        print(f"{name:<{width}}  {value:8.3f}  {bar:<14} {'met' if met else 'MISSED'}")
+
+
+if __name__ == "__main__":
+    main()
