@@ -37,9 +37,8 @@ def bin_edges(
         return values.copy()
     below, above, share = _quantile_ranks(float(counts.sum()), n_bins)
     cumulative = np.cumsum(counts)
-    return _increasing(
-        _interpolate(_at_rank(values, cumulative, below), _at_rank(values, cumulative, above), share)
-    )
+    inner = _interpolate(_at_rank(values, cumulative, below), _at_rank(values, cumulative, above), share)
+    return _increasing(inner, values[0], values[-1])
 
 
 def bin_weights(x_cells: Cells, edges: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -63,12 +62,13 @@ def _edges_of_long_column(x: Column, n_bins: int, weight: Column | None, cells: 
     rows = chosen[cells.index]
     if weight is None:
         values = np.sort(x[rows])
-        picked = values[(ranks - skipped[wanted]).astype(np.intp)]
+        picked = values[np.minimum(ranks - skipped[wanted], len(values) - 1).astype(np.intp)]
     else:
         order = np.argsort(x[rows], kind="stable")
         values = x[rows][order]
         picked = _at_rank(values, np.cumsum(weight[rows][order]), ranks - skipped[wanted])
-    return _increasing(_interpolate(picked[: len(below)], picked[len(below) :], share))
+    inner = _interpolate(picked[: len(below)], picked[len(below) :], share)
+    return _increasing(inner, cells.low[0], cells.high[-1])
 
 
 def _distinct(x: Column, weight: Column | None) -> tuple[Column, Column]:
@@ -84,7 +84,7 @@ def _quantile_ranks(total: float, n_bins: int) -> tuple[Column, Column, Column]:
     """Return the ranks on both sides of every quantile and how far it lies from the lower one."""
     place = (total - 1.0) * np.linspace(0.0, 1.0, n_bins + 1)
     below = np.floor(place)
-    return below, np.minimum(below + 1.0, total - 1.0), place - below
+    return below, below + 1.0, place - below
 
 
 def _cell_at_rank(cumulative: Column, rank: Column) -> NDArray[np.intp]:
@@ -102,6 +102,9 @@ def _interpolate(below: Column, above: Column, share: Column) -> Column:
     return np.where(share < 0.5, below + gap * share, above - gap * (1.0 - share))
 
 
-def _increasing(edges: Column) -> NDArray[np.float64]:
+def _increasing(edges: Column, low: float, high: float) -> NDArray[np.float64]:
+    """Make edges strictly increasing from the smallest to the largest value."""
+    # With fractional weights the last rank may fall short of the last row.
+    edges[0], edges[-1] = low, high
     # Rounding can unsort neighbouring quantiles by one unit in the last place.
     return np.unique(np.maximum.accumulate(edges))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -56,24 +56,32 @@ def fit_column(
     x = np.ascontiguousarray(x, dtype=np.float64)
     scale = _power_of_two_scale(x)
     if scale != 1.0:
-        x = x * scale
+        fit = fit_column(
+            x * scale,
+            n_bins,
+            rank_weight=rank_weight,
+            value_weight=value_weight,
+            weight=weight,
+            supervision=supervision,
+        )
+        return replace(fit, edges=_unscale(fit.edges, scale, x))
     cells = cut_into_cells(x, weight)
     edges = bin_edges(x, n_bins, weight=weight, cells=cells)
     if len(edges) < 2:
         reason = "no values" if len(edges) == 0 else "one distinct value"
-        return ColumnFit(edges / scale, np.empty(0), np.empty(0), np.empty(0), fallback=reason)
+        return ColumnFit(edges, np.empty(0), np.empty(0), np.empty(0), fallback=reason)
     fallback = f"ties allow only {len(edges) - 1} of {n_bins} bins" if len(edges) - 1 < n_bins else None
     in_bins = bin_weights(cells, edges)
     if supervision is None:
         widths = stretch_widths(
             np.zeros(len(edges) - 1), edges, rank_weight=rank_weight, value_weight=value_weight
         )
-        return ColumnFit(edges / scale, widths, in_bins, np.empty(0), fallback=fallback)
+        return ColumnFit(edges, widths, in_bins, np.empty(0), fallback=fallback)
     variation, shrinkage, no_variation = _target_variation(x, cells, edges, weight, supervision)
     widths = stretch_widths(
         variation, edges, shrinkage=shrinkage, rank_weight=rank_weight, value_weight=value_weight
     )
-    return ColumnFit(edges / scale, widths, in_bins, variation, shrinkage, no_variation or fallback)
+    return ColumnFit(edges, widths, in_bins, variation, shrinkage, no_variation or fallback)
 
 
 def _target_variation(
@@ -96,11 +104,19 @@ def _target_variation(
     return variation, shrinkage, "variation no larger than noise" if shrinkage == 1.0 else None
 
 
+def _unscale(edges: Column, scale: float, x: Column) -> Column:
+    """Return edges in the column's own units, with exactly its ends."""
+    edges = edges / scale
+    if len(edges):
+        edges[0], edges[-1] = np.fmin.reduce(x), np.fmax.reduce(x)
+    return edges
+
+
 def _power_of_two_scale(x: Column) -> float:
     """Return a power of two that brings extreme values to where no difference over- or underflows."""
     largest = max(abs(float(np.fmin.reduce(x))), abs(float(np.fmax.reduce(x))))
-    if largest > 1e300:
-        return 2.0**-100
+    if largest > 1e305:
+        return 2.0**-10
     if 0.0 < largest < 1e-200:
         return 2.0**400
     return 1.0

@@ -45,12 +45,17 @@ def requested_splits(cv: Any, X: Any, y: Any, split_params: dict[str, Any]) -> i
     if isinstance(cv, str) or not (hasattr(cv, "split") or isinstance(cv, Iterable)):
         raise ValueError(wanted)
     splits = [
-        (np.asarray(train, dtype=np.intp), np.asarray(test, dtype=np.intp))
-        for train, test in check_cv(cv).split(X, y, **split_params)
+        (_row_numbers(train), _row_numbers(test)) for train, test in check_cv(cv).split(X, y, **split_params)
     ]
     if not splits:
         raise ValueError(f"cv must give at least one split, got none from {cv!r}")
     return splits
+
+
+def _row_numbers(rows: Any) -> NDArray[np.intp]:
+    """Return row numbers from row numbers or from a mask."""
+    rows = np.asarray(rows)
+    return np.flatnonzero(rows) if rows.dtype == bool else rows.astype(np.intp)
 
 
 def keep_rows(splits: int | Splits, kept: NDArray[np.bool_]) -> int | Splits:

@@ -49,7 +49,11 @@ def steepest_share(column: ColumnFit) -> float:
     Steepness is variation of the target per unit of the column; the bin that fills up the tenth counts
     in part.
     """
-    order = np.argsort(-column.variation / range_shares(column.edges), kind="stable")
+    lengths = range_shares(column.edges)
+    steepness = np.divide(
+        column.variation, lengths, out=np.full_like(lengths, np.inf), where=lengths > np.finfo(float).tiny
+    )
+    order = np.argsort(-steepness, kind="stable")
     rows, widths = column.bin_weight[order], column.widths[order]
     room = np.clip(_STEEP_SHARE - (np.cumsum(rows) - rows), 0.0, rows)
     return float(np.sum(widths * np.divide(room, rows, out=np.zeros_like(rows), where=rows > 0)))

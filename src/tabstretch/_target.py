@@ -74,7 +74,8 @@ def resolve_target_type(y: NDArray[Any], target_type: str) -> str:
         raise ValueError(f"target_type must be 'auto' or one of {TARGET_TYPES}, got {target_type!r}")
     columns = y.shape[1] if y.ndim == 2 else 1
     if target_type == "auto":
-        kind = str(type_of_target(y, input_name="y"))
+        with np.errstate(all="ignore"):  # it compares numbers with their integer parts, which may overflow
+            kind = str(type_of_target(y, input_name="y"))
         if kind not in TARGET_TYPES:
             raise ValueError(
                 f"Unknown label type: y looks like {kind!r}, supported are {TARGET_TYPES}. "

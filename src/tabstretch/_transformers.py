@@ -289,7 +289,7 @@ class SupervisedStretchTransformer(_Stretch):
     >>> y = np.tanh(5 * x.ravel())
     >>> stretch = SupervisedStretchTransformer(n_bins=3).fit(x, y)
     >>> stretch.output_widths_[0].round(1)
-    array([0.3, 0.4, 0.3])
+    array([0.2, 0.5, 0.2])
     """
 
     def __init__(

@@ -53,6 +53,10 @@ def check_target(estimator: BaseEstimator, X: Any, y: Any) -> NDArray[Any]:
         raise ValueError(
             f"This {type(estimator).__name__} estimator requires y to be passed, but the target y is None."
         )
+    if hasattr(y, "__array__"):  # pandas' own numbers and truth values would become floats
+        y = np.asarray(y)
+    if getattr(y, "dtype", np.dtype(float)).kind in "mMc":
+        raise ValueError(f"y must hold numbers or labels, not dates, times or complex numbers, got {y.dtype}")
     y = check_array(y, dtype=None, ensure_2d=False, ensure_all_finite=False, input_name="y")
     check_consistent_length(X, y)
     if y.dtype.kind == "O":
@@ -137,7 +141,7 @@ def check_range(feature_range: Any) -> tuple[float, float]:
 def _sort_out_objects(y: NDArray[Any]) -> NDArray[Any]:
     """Turn an object array of numbers into numbers and check that labels are all there."""
     for row, label in enumerate(y.ravel()):
-        if label is None or label != label:  # None, NaN and pandas' NA are not labels
+        if label is None or type(label).__name__ == "NAType" or label != label:
             raise ValueError(f"Input y contains NaN. First at row {row // (y.size // len(y))}.")
     if all(isinstance(label, (Real, np.number, np.bool_)) for label in y.ravel()):
         return np.array(y.tolist())
@@ -179,7 +183,8 @@ def _find_culprit(X: Any) -> str | None:
             except (TypeError, ValueError):
                 if value is None or value != value:
                     continue
-                return f"First in column {name}, row {row}: {value!r}."
+                plain_value = value.item() if isinstance(value, np.generic) else value
+                return f"First in column {name}, row {row}: {plain_value!r}."
             if np.isinf(number):
                 return f"First in column {name}, row {row}: {number}."
         if values.dtype.kind == "f" and np.any(np.isinf(values)):

@@ -149,6 +149,10 @@ def pooled_variation(column: SmoothedColumn, x: Column, edges: Column, *, with_n
     signs.
     """
     rows, fold = _held_out_rows(column)
+    trained = column.sums(column.blocks[0]).train_weight.sum(axis=1) > 0
+    rows, fold = rows[trained[fold]], fold[trained[fold]]
+    if len(rows) == 0:
+        return Variation(np.zeros(len(edges) - 1), np.zeros(len(edges) - 1))
     order = np.argsort(x[rows], kind="stable")
     rows, fold = rows[order], fold[order]
     values, start = np.unique(x[rows], return_index=True)
@@ -186,7 +190,8 @@ def split_at_edges(place: Column, steps: Column, edges: Column) -> Column:
 
 def mean_curve(column: SmoothedColumn) -> Column:
     """Return the mean over folds of the estimates at all cells, for showing: shape (n_cells, n_outputs)."""
-    curves = [_fold_curves(column, column.sums(block)).mean(axis=0) for block in column.blocks]
+    trained = column.sums(column.blocks[0]).train_weight.sum(axis=1) > 0
+    curves = [_fold_curves(column, column.sums(block))[trained].mean(axis=0) for block in column.blocks]
     return np.concatenate(curves, axis=1)
 
 
@@ -249,12 +254,12 @@ def _held_out_rows(column: SmoothedColumn) -> tuple[NDArray[np.intp], NDArray[np
 
 def _fold_curves(column: SmoothedColumn, sums: FoldSums) -> Column:
     """Return each fold model's estimates at all cells: shape (n_folds, n_cells, n_outputs)."""
-    return np.stack(
-        [
-            column.smooth(weight, total).estimate
-            for weight, total in zip(sums.train_weight, sums.train_total, strict=True)
-        ]
-    )
+    pairs = zip(sums.train_weight, sums.train_total, strict=True)
+    return np.stack([_estimate_or_zero(column, weight, total) for weight, total in pairs])
+
+
+def _estimate_or_zero(column: SmoothedColumn, weight: Column, total: Column) -> Column:
+    return column.smooth(weight, total).estimate if np.any(weight > 0) else np.zeros_like(total)
 
 
 def _predict_rows(column: SmoothedColumn, curves: Column, x: Column, fold: NDArray[np.int16]) -> Column:
@@ -268,13 +273,32 @@ def _predict_rows(column: SmoothedColumn, curves: Column, x: Column, fold: NDArr
 def _noise_curves(column: SmoothedColumn) -> tuple[Column, float]:
     """Return the fold models' estimates of residuals with random signs, draws as outputs.
 
-    Only the norms of the residuals are drawn; the factor makes up for the outputs they have.
+    The signed sum of a cell's residuals is close to normal, so rows that train the same folds are drawn
+    together. Only the norms of the residuals are drawn; the factor makes up for the outputs they have.
     """
+    cells = column.cells
     residual_square, noise_factor = _residuals(column)
-    norm = np.append(np.sqrt(_share(residual_square[-1], column.cells.weight)), 0.0)[column.cells.index]
-    if column.weight is not None:
-        norm /= np.sqrt(column.weight)  # a row of weight two stands for two rows with signs of their own
-    signs = np.random.default_rng(0).choice([-1.0, 1.0], size=(len(norm), _POOLED_DRAWS))
-    noise = Target.of_values("continuous-multioutput", None, norm[:, None] * signs)
-    sums = sum_by_fold(column.cells, noise, column.folds, column.weight)
-    return _fold_curves(column, sums), noise_factor / _chi_mean(1.0)
+    pattern, trains = _training_patterns(column.folds, len(cells.index))
+    place = pattern.astype(np.intp) * (cells.n_cells + 1) + cells.index
+    weight = np.bincount(place, weights=column.weight, minlength=trains.shape[1] * (cells.n_cells + 1))
+    weight = weight.reshape(trains.shape[1], cells.n_cells + 1)[:, :-1]
+    spread = np.sqrt(weight * _share(residual_square[-1], cells.weight))
+    noise = spread[..., None] * np.random.default_rng(0).normal(size=(*spread.shape, _POOLED_DRAWS))
+    curves = [
+        _estimate_or_zero(column, trained @ weight, np.tensordot(trained, noise, axes=1))
+        for trained in trains.astype(np.float64)
+    ]
+    return np.stack(curves), noise_factor / _chi_mean(1.0)
+
+
+def _training_patterns(folds: Folds, n_rows: int) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+    """Return, for each row, a number that says which folds it trains, and which folds each number trains."""
+    if folds.assignment is not None:
+        return folds.assignment.astype(np.intp) + 1, ~np.eye(
+            folds.n_folds, folds.n_folds + 1, k=1, dtype=bool
+        )
+    trains = np.zeros((n_rows, folds.n_folds), dtype=bool)
+    for fold, (train, _) in enumerate(folds.splits):
+        trains[train, fold] = True
+    patterns, pattern = np.unique(trains, axis=0, return_inverse=True)
+    return pattern.ravel(), patterns.T

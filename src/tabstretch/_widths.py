@@ -65,11 +65,10 @@ def stretch_widths(
 
 def range_shares(edges: Column) -> Column:
     """Return each bin's share of the range, also where the range itself overflows."""
-    halves = edges * 0.5 if not np.isfinite(edges[-1] - edges[0]) else edges
-    lengths = np.diff(halves)
-    # A range of a few of the smallest numbers loses its digits in the division: scale it up first.
-    if halves[-1] - halves[0] < 1e-290:
-        lengths = lengths * 2.0**200
+    largest = max(abs(edges[0]), abs(edges[-1]))
+    # Powers of two bring sums of the largest and digits of the smallest numbers back into range.
+    scale = 2.0**-4 if largest > 1e300 else 2.0**200 if largest < 1e-200 else 1.0
+    lengths = np.diff(edges * scale)
     return lengths / lengths.sum()
 
 
@@ -104,5 +103,5 @@ def dirichlet_energy(f: ArrayLike, y: ArrayLike) -> float:
         raise ValueError(
             f"y must be strictly increasing, got {y[first]} before {y[first + 1]} at position {first}"
         )
-    rises = np.diff(f, axis=0).reshape(len(steps), -1)
+    rises = np.diff(f.reshape(len(f), -1) if len(f) else f.reshape(0, 1), axis=0)
     return float(np.sum(np.sum(rises**2, axis=1) / steps))
