@@ -46,9 +46,11 @@ COLUMNS = ["dataset", "max_rows", "transformation", "seed", "metric", "score"]
 
 SUPERVISED_GRID = [  # n_bins, rank_weight, value_weight
     *((64, rank, value) for rank, value in ((0, 0), (1, 0), (0, 1), (1, 1), (0.5, 0.5), (1, 2), (0.5, 1))),
+    *((64, rank, value) for rank, value in ((0, 2), (0.5, 2), (1, 4), (2, 4))),
+    *((256, rank, value) for rank, value in ((1, 2), (0.5, 2))),
     *((n_bins, rank, value) for n_bins in (16, 256) for rank, value in ((1, 1), (0, 1), (0, 0))),
 ]
-UNSUPERVISED_GRID = [(n_bins, value) for n_bins in (16, 64, 256) for value in (0, 1, 2)]
+UNSUPERVISED_GRID = [(n_bins, value) for n_bins in (16, 64, 256) for value in (0, 1, 2, 4)]
 
 
 @dataclass(frozen=True)

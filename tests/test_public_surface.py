@@ -29,7 +29,7 @@ def test_exported_names() -> None:
         for name, value in vars(tabstretch).items()
         if not name.startswith("_") and not inspect.ismodule(value)
     }
-    assert public - {"version"} == set(tabstretch.__all__)
+    assert public == set(tabstretch.__all__)
     assert tabstretch.__version__ == importlib.metadata.version("tabstretch")
 
 

@@ -6,14 +6,14 @@ A column flows through these steps, one module each: validated (`_validation`), 
 given widths (`_widths`) and mapped (`_monotone`). `_transformers` holds the estimators.
 """
 
-from importlib.metadata import version
+from importlib.metadata import version as _version
 
 from tabstretch._display import StretchDisplay
 from tabstretch._monotone import MonotoneMap
 from tabstretch._transformers import StretchTransformer, SupervisedStretchTransformer
 from tabstretch._widths import dirichlet_energy
 
-__version__ = version("tabstretch")
+__version__ = _version("tabstretch")
 __all__ = [
     "MonotoneMap",
     "StretchDisplay",

@@ -1,0 +1,65 @@
+"""Documents cannot drift: their code runs, their links lead somewhere, the examples and benchmarks work."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PYTHON_BLOCK = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
+LINK = re.compile(r"\]\((?!https?:)([^)#]+)\)")
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # fifty steps are enough to show
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_code_blocks_run(document: Path) -> None:
+    matplotlib = pytest.importorskip("matplotlib.pyplot")
+    matplotlib.switch_backend("Agg")
+    names: dict[str, object] = {}
+    for block in PYTHON_BLOCK.findall(document.read_text()):
+        exec(compile(block, document.name, "exec"), names)
+    matplotlib.close("all")
+
+
+def test_readme_has_code_that_runs() -> None:
+    assert len(PYTHON_BLOCK.findall(DOCUMENTS[0].read_text())) >= 2
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_links_lead_somewhere(document: Path) -> None:
+    for target in LINK.findall(document.read_text()):
+        assert (document.parent / target).exists(), target
+
+
+def test_every_difference_from_the_paper_is_documented() -> None:
+    table = (ROOT / "docs" / "differences.md").read_text()
+    tagged = {path.name for path in (ROOT / "src").rglob("*.py") if "NOTE[DIFF]" in path.read_text()}
+    assert tagged
+    assert all(name in table for name in tagged)
+
+
+def run(script: str, *arguments: str) -> str:
+    done = subprocess.run(
+        [sys.executable, ROOT / script, *arguments], capture_output=True, text=True, check=True
+    )
+    return done.stdout
+
+
+def test_demo_writes_its_report_and_figure(tmp_path: Path) -> None:
+    printed = run("examples/demo.py", str(tmp_path / "demo"))
+    assert "bmi" in printed
+    assert (tmp_path / "demo" / "bmi.png").stat().st_size > 10_000
+    assert "SupervisedStretchTransformer" in (tmp_path / "demo" / "report.txt").read_text()
+
+
+def test_signal_benchmark_prints_a_row_per_case() -> None:
+    printed = run("benchmarks/signal_recovery.py", "--draws", "1", "--rows", "300")
+    assert len(re.findall(r"^(tanh|step|line|hinge) ", printed, re.MULTILINE)) == 4 * 3 * 2
+
+
+def test_speed_benchmark_prints_every_bar() -> None:
+    printed = run("benchmarks/speed.py", "--rows", "3000", "--repeats", "1", "--jobs", "1")
+    assert len(re.findall(r"(met|MISSED)$", printed, re.MULTILINE)) >= 17
