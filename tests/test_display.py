@@ -89,3 +89,37 @@ def test_unknown_feature_is_named(table: tuple[Any, np.ndarray], feature: Any) -
     X, y = table
     with pytest.raises(ValueError, match=f"feature must be .* got {feature!r}"):
         StretchDisplay.from_estimator(SupervisedStretchTransformer(4).fit(X, y), X, y, feature=feature)
+
+
+@pytest.mark.parametrize(
+    ("kind", "n_curves"),
+    [
+        ("continuous", 1),
+        ("continuous-multioutput", 2),
+        ("multilabel-indicator", 2),
+        ("multiclass-multioutput", 5),
+        ("multiclass", 3),
+    ],
+)
+def test_every_kind_of_target_is_drawn(kind: str, n_curves: int) -> None:
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=(300, 1))
+    noisy = x + 0.3 * rng.normal(size=(300, 2))
+    y = {
+        "continuous": noisy[:, 0],
+        "continuous-multioutput": noisy * 5 + 100,
+        "multilabel-indicator": (noisy > 0).astype(int),
+        "multiclass-multioutput": np.column_stack([noisy[:, 0] > 0, np.digitize(noisy[:, 1], [-1, 1])]),
+        "multiclass": np.digitize(noisy[:, 1], [-1, 1]),
+    }[kind]
+    model = SupervisedStretchTransformer(4, target_type=kind).fit(x, y)
+    display = StretchDisplay.from_estimator(model, x, y)
+    assert display.target.shape[1] == len(display.curve_names) == n_curves
+    if kind == "continuous-multioutput":
+        assert display.target.mean() == pytest.approx(100, abs=3)
+
+
+def test_a_constant_column_has_no_picture() -> None:
+    x, y = np.zeros((20, 1)), np.arange(20) % 2
+    with pytest.raises(ValueError, match="1 distinct values, at least two"):
+        StretchDisplay.from_estimator(SupervisedStretchTransformer(4).fit(x, y), x, y)

@@ -106,7 +106,8 @@ def test_folds_are_no_more_than_the_smallest_class() -> None:
     assert number_of_folds(np.repeat(["a", "b"], [99, 1]), 10) == 2
     assert number_of_folds(np.repeat(["a", "b", "c"], [90, 7, 3]), 10) == 3
     assert number_of_folds(np.repeat(["a", "b"], [50, 50]), 10) == 10
-    assert number_of_folds(np.array([0.5, 1.5, 2.7]), 10) == 3
+    assert number_of_folds(np.arange(7) + 0.5, 10) == 3  # each holds out two rows at least
+    assert number_of_folds(np.array([0.5, 1.5, 2.7]), 10) == 2
 
 
 def test_the_random_state_shuffles() -> None:

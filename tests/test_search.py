@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from oracle import Array
 
-from tabstretch._kernels import SLOT_REACH, find_interval
+from tabstretch._kernels import SLOT_REACH, find_interval, find_slots
 from tabstretch._search import guide_table
 
 
@@ -19,7 +19,12 @@ def assert_finds_every_interval(edges: Array) -> None:
     beside = [np.nextafter(edges, -np.inf), np.nextafter(edges, np.inf)]
     between = [edges[:-1] + share * np.diff(edges) for share in (0.1, 0.5, 0.9)]
     values = np.concatenate([edges, *beside, *between, edges[:1] - 1, edges[-1:] + 1])
-    found = [find_interval(v, edges, 0, n_intervals, *guide, 0, n_slots) for v in values]
+    slots = np.empty(len(values), dtype=np.int32)
+    find_slots(values, *guide[:-1], n_slots, slots)
+    found = [
+        find_interval(value, slot, edges, n_intervals, guide.first)
+        for value, slot in zip(values, slots, strict=True)
+    ]
     expected = np.clip(np.searchsorted(edges, values, side="right") - 1, 0, n_intervals - 1)
     assert_array_equal(found, expected)
 

@@ -40,7 +40,7 @@ def test_fallbacks_have_reasons() -> None:
     assert fitted.fallback_[2:] == ["one distinct value", "no values", "variation no larger than noise"]
     assert (
         SupervisedStretchTransformer(8, shrinkage=0).fit(FRAME, Y).fallback_[1]
-        == "ties allow only 1 of 8 bins"
+        == "2 distinct values allow only 1 of 8 bins"
     )
     told = fitted.summary()["fallback"]
     assert pd.isna(told["signal"])

@@ -11,7 +11,7 @@ from oracle import Array
 from oracle import stretch_widths as naive_widths
 from scipy.optimize import minimize
 
-from tabstretch import dirichlet_energy
+from tabstretch import StretchTransformer, dirichlet_energy
 from tabstretch._widths import WIDTH_FLOOR, range_shares, remove_noise, stretch_widths
 
 weights = st.floats(0, 5)
@@ -150,3 +150,11 @@ def test_energy() -> None:
 def test_energy_of_nonsense(f: Any, y: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         dirichlet_energy(f, y)
+
+
+@pytest.mark.parametrize("value_weight", [0, 0.5, 1, 3])
+def test_unsupervised_widths_are_the_blend_of_rank_and_value(value_weight: float) -> None:
+    x = np.array([0.0, 1, 2, 10, 100])
+    fitted = StretchTransformer(4, value_weight=value_weight).fit(x[:, None])
+    expected = np.hypot(1 / 4, value_weight * np.diff(x) / 100)
+    assert_allclose(fitted.output_widths_[0], expected / expected.sum())

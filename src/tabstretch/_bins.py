@@ -41,10 +41,17 @@ def bin_edges(
     return _increasing(inner, values[0], values[-1])
 
 
-def bin_weights(x_cells: Cells, edges: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the share of the column's weight in every bin (the last one closed on the right)."""
-    bins = np.clip(np.searchsorted(edges, x_cells.mean, side="right") - 1, 0, len(edges) - 2)
-    counts = np.bincount(bins, weights=x_cells.weight, minlength=len(edges) - 1)
+def bin_weights(cells: Cells, edges: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the share of the column's weight in every bin (the last one closed on the right).
+
+    Where cells are ranges of values, their weight is spread evenly over them.
+    """
+    if cells.exact:
+        bins = np.clip(np.searchsorted(edges, cells.mean, side="right") - 1, 0, len(edges) - 2)
+        counts = np.bincount(bins, weights=cells.weight, minlength=len(edges) - 1)
+    else:
+        place, below = np.append(cells.low[:1], cells.high), np.append(0.0, np.cumsum(cells.weight))
+        counts = np.diff(np.interp(edges, place, below))
     return counts / counts.sum()
 
 

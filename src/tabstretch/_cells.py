@@ -71,7 +71,7 @@ def cut_into_cells(x: Column, weight: Column | None = None) -> Cells:
     mixed = np.append(cells.low < cells.high, False)
     candidates = np.union1d(candidates, x[mixed[cells.index]])
     if len(candidates) <= CELL_LIMIT:
-        return _describe(x, weight, np.union1d(candidates, cells.low[:1]))
+        return _describe(x, weight, candidates)
     sample = np.sort(present[rows])
     return _describe(x, weight, _spread_boundaries(sample, float(present.min()), float(present.max())))
 

@@ -70,7 +70,7 @@ def fit_column(
     if len(edges) < 2:
         reason = "no values" if len(edges) == 0 else "one distinct value"
         return ColumnFit(edges, np.empty(0), np.empty(0), np.empty(0), fallback=reason)
-    fallback = f"ties allow only {len(edges) - 1} of {n_bins} bins" if len(edges) - 1 < n_bins else None
+    fallback = _why_fewer_bins(cells, edges, n_bins)
     in_bins = bin_weights(cells, edges)
     if supervision is None:
         widths = stretch_widths(
@@ -81,7 +81,22 @@ def fit_column(
     widths = stretch_widths(
         variation, edges, shrinkage=shrinkage, rank_weight=rank_weight, value_weight=value_weight
     )
-    return ColumnFit(edges, widths, in_bins, variation, shrinkage, no_variation or fallback)
+    return ColumnFit(
+        edges,
+        widths,
+        in_bins,
+        variation,
+        shrinkage,
+        "; ".join(filter(None, [no_variation, fallback])) or None,
+    )
+
+
+def _why_fewer_bins(cells: Cells, edges: Column, n_bins: int) -> str | None:
+    if len(edges) - 1 >= n_bins:
+        return None
+    if cells.exact and len(edges) == cells.n_cells:
+        return f"{cells.n_cells} distinct values allow only {len(edges) - 1} of {n_bins} bins"
+    return f"ties allow only {len(edges) - 1} of {n_bins} bins"
 
 
 def _target_variation(
@@ -97,7 +112,9 @@ def _target_variation(
     else:
         observed = variation_within_folds(column, edges, with_noise=with_noise)
     if observed.observed.sum() <= NEGLIGIBLE_VARIATION:
-        return np.zeros(len(edges) - 1), 1.0, "negligible variation of the target"
+        single = supervision.variation == "within_fold" and not column.holds_out_two_values
+        reason = "no fold holds out two values" if single else "negligible variation of the target"
+        return np.zeros(len(edges) - 1), 1.0, reason
     if supervision.shrinkage is not None:
         return observed.observed, supervision.shrinkage, None
     variation, shrinkage = remove_noise(observed.observed, observed.noise, column.n_bandwidths)

@@ -1,4 +1,4 @@
-"""Compress a column and its target into sums per cell and fold; nothing later looks at rows again.
+"""Compress a column and its target into sums per cell and fold, from which everything else follows.
 
 The sums of two parts of the data, cut at the same boundaries, add up to those of the whole.
 """
@@ -39,10 +39,6 @@ class FoldSums:
     square: Column
     total: Column
 
-    @property
-    def n_folds(self) -> int:
-        return len(self.held_weight)
-
 
 def sum_by_fold(
     cells: Cells, target: Target, folds: Folds, weight: Column | None = None, outputs: slice = slice(None)
@@ -57,7 +53,7 @@ def sum_by_fold(
     else:
         held = _sum_splits(cells, target, [test for _, test in folds.splits], weight, outputs)
         train = _sum_splits(cells, target, [train for train, _ in folds.splits], weight, outputs)
-        one_group = np.zeros(len(cells.index), dtype=np.int16)
+        one_group = np.zeros(len(cells.index), dtype=np.int32)
         everything = _sum_rows(cells, target, one_group, 1, weight, outputs)[0]
     return FoldSums(
         held_weight=np.ascontiguousarray(held[..., 0]),
@@ -76,7 +72,7 @@ def _sum_splits(
     """Sum over groups of rows that may overlap or leave rows out."""
     sums = []
     for rows in groups:
-        group = np.full(len(cells.index), -1, dtype=np.int16)
+        group = np.full(len(cells.index), -1, dtype=np.int32)
         group[rows] = 0
         sums.append(_sum_rows(cells, target, group, 1, weight, outputs)[0])
     return np.stack(sums)
@@ -85,7 +81,7 @@ def _sum_splits(
 def _sum_rows(
     cells: Cells,
     target: Target,
-    group: NDArray[np.int16],
+    group: NDArray[np.int32],
     n_groups: int,
     weight: Column | None,
     outputs: slice,

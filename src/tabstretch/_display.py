@@ -12,7 +12,7 @@ from tabstretch._cells import Column, cut_into_cells
 from tabstretch._extras import import_extra
 from tabstretch._folds import make_folds
 from tabstretch._monotone import MonotoneMap
-from tabstretch._target import encode_target, resolve_target_type
+from tabstretch._target import REGRESSION, Target, encode_target, resolve_target_type
 from tabstretch._transformers import SupervisedStretchTransformer
 from tabstretch._validation import check_matrix, check_target
 from tabstretch._variation import SmoothedColumn, mean_curve
@@ -120,7 +120,7 @@ class StretchDisplay:
         return self.curve_names[0] if len(self.curve_names) == 1 else "smoothed target"
 
     def _draw_target(self, axis: Any, place: Column, edges: Column, colors: Column) -> None:
-        for start, stop, color in zip(edges[:-1], edges[1:], colors, strict=False):
+        for start, stop, color in zip(edges[:-1], edges[1:], colors, strict=True):
             axis.axvspan(start, stop, color=color, alpha=0.25, linewidth=0)
         styles = ["-", "--", ":", "-."]
         for number, name in enumerate(self.curve_names):
@@ -148,22 +148,34 @@ def smoothed_target(estimator: Any, x: NDArray[Any], y: NDArray[Any]) -> tuple[C
     kind = resolve_target_type(y, getattr(estimator, "target_type_", "auto"))
     target = encode_target(y, kind)
     cells = cut_into_cells(np.asarray(x, dtype=np.float64))
-    if cells.n_cells == 0:
-        raise ValueError("the column has no values to show")
+    if cells.n_cells < 2:
+        raise ValueError(
+            f"the column has {cells.n_cells} distinct values, at least two are needed for a picture"
+        )
     neighbors: Any = getattr(estimator, "n_neighbors", "auto")
     folds = make_folds(SupervisedStretchTransformer().cv, target, 0)
     smoothed = SmoothedColumn(cells, target, folds, None, None if neighbors == "auto" else neighbors)
     curves = mean_curve(smoothed)
-    if kind == "continuous":
-        curves, names = curves * np.std(y) + np.mean(y), ["smoothed target"]
-    elif curves.shape[1] == 1:
-        curves, names = curves / np.sqrt(2.0), [f"share of {target.classes[-1]}"]
-    elif isinstance(target.classes, np.ndarray):
-        names = [str(label) for label in target.classes]
-    else:
-        names = [f"output {number}" for number in range(curves.shape[1])]
+    curves, names = _in_own_units(curves, target, y)
     busiest = np.sort(np.argsort(-np.ptp(curves, axis=0), kind="stable")[:_MAX_CURVES])
     return cells.mean, curves[:, busiest], [names[number] for number in busiest]
+
+
+def _in_own_units(curves: Column, target: Target, y: NDArray[Any]) -> tuple[Column, list[str]]:
+    """Undo the target's encoding and name its outputs."""
+    if target.kind in REGRESSION:
+        values = y.reshape(len(y), -1).astype(np.float64)
+        names = (
+            ["smoothed target"] if values.shape[1] == 1 else [f"output {j}" for j in range(values.shape[1])]
+        )
+        return curves * np.std(values, axis=0) + np.mean(values, axis=0), names
+    if target.kind == "multilabel-indicator":
+        return curves, [f"label {j}" for j in range(curves.shape[1])]
+    if target.kind == "multiclass-multioutput":
+        return curves, [f"output {j}: {label}" for j, labels in enumerate(target.classes) for label in labels]
+    if len(target.classes) == 2:
+        return curves / np.sqrt(2.0), [f"share of {target.classes[1]}"]
+    return curves, [str(label) for label in target.classes]
 
 
 def _find_feature(names: list[str], feature: int | str) -> int:

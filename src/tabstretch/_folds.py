@@ -24,7 +24,7 @@ class Folds:
     """
 
     n_folds: int
-    assignment: NDArray[np.int16] | None = None
+    assignment: NDArray[np.int32] | None = None
     splits: list[tuple[NDArray[np.intp], NDArray[np.intp]]] = field(default_factory=list)
 
 
@@ -70,7 +70,7 @@ def make_folds(splits: int | Splits, target: Target, random_state: Any) -> Folds
     """Make folds from splits or from a number.
 
     A number gives shuffled folds, stratified by class for classes, and no more of them than the
-    smallest class, or the data, has rows (but at least two).
+    smallest class has rows, nor than leave two rows to hold out in each (but at least two).
     """
     if isinstance(splits, int):
         return _shuffled_folds(splits, target, random_state)
@@ -78,24 +78,32 @@ def make_folds(splits: int | Splits, target: Target, random_state: Any) -> Folds
 
 
 def _shuffled_folds(n_folds: int, target: Target, random_state: Any) -> Folds:
-    n_rows = target.n_rows
-    order = check_random_state(random_state).permutation(n_rows)
-    smallest = n_rows
-    labels = target.labels
-    if labels is not None:
-        counts = np.bincount(labels)
-        smallest = int(counts[counts > 0].min())
-        order = order[np.argsort(labels[order], kind="stable")]
-    n_folds = max(2, min(n_folds, smallest, n_rows))
+    random_state = check_random_state(random_state)
+    n_rows, labels = target.n_rows, target.labels
+    if labels is None:
+        n_folds = max(2, min(n_folds, n_rows // 2))
+        assignment = _deal(n_rows, n_folds)
+        random_state.shuffle(assignment)
+        return Folds(n_folds, assignment)
+    counts = np.bincount(labels)
+    n_folds = max(2, min(n_folds, n_rows // 2, int(counts[counts > 0].min())))
     # Dealing out the rows class by class stratifies the folds and keeps their sizes equal.
-    assignment = np.empty(n_rows, dtype=np.int16)
-    assignment[order] = (np.arange(n_rows) % n_folds).astype(np.int16)
+    dealt = _deal(n_rows, n_folds)
+    for members in np.split(dealt, np.cumsum(counts)[:-1]):
+        random_state.shuffle(members)
+    assignment = np.empty_like(dealt)
+    assignment[np.argsort(labels, kind="stable")] = dealt
     return Folds(n_folds, assignment)
+
+
+def _deal(n_rows: int, n_folds: int) -> NDArray[np.int32]:
+    """Return fold numbers for rows that are dealt out in turn."""
+    return np.resize(np.arange(n_folds, dtype=np.int32), n_rows)
 
 
 def _as_partition(splits: Splits, n_rows: int) -> Folds | None:
     """Return splits in which every row trains exactly where it is not held out as a partition."""
-    assignment = np.full(n_rows, -1, dtype=np.int16)
+    assignment = np.full(n_rows, -1, dtype=np.int32)
     for fold, (train, test) in enumerate(splits):
         if len(train) + len(test) != n_rows or np.any(assignment[test] >= 0):
             return None

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.parallel import Parallel, delayed
 
 from tabstretch._kernels import apply_maps
 from tabstretch._search import guide_table
+from tabstretch._threads import map_in_threads
 
 OUT_OF_RANGE = ("clip", "extrapolate")
 # Threads are worth their start-up from about this many values on.
@@ -132,23 +132,17 @@ class MapTable:
     def __call__(self, X: NDArray[Any], n_jobs: int | None = 1) -> NDArray[Any]:
         """Map every column of a float32 or float64 matrix, in threads; the output keeps dtype and layout."""
         out = np.empty_like(X)
-        n_threads = max(1, min(effective_n_jobs(n_jobs), X.size // _VALUES_PER_THREAD))
-        if n_threads == 1:
-            apply_maps(X, out, *self._tables)
-            return out
-        bounds = np.linspace(0, len(X), n_threads + 1).astype(np.intp)
-        Parallel(n_jobs=n_threads, prefer="threads")(
-            delayed(apply_maps)(X[start:stop], out[start:stop], *self._tables)
-            for start, stop in pairwise(bounds)
-        )
+        n_pieces = max(1, min(effective_n_jobs(n_jobs), X.size // _VALUES_PER_THREAD))
+        bounds = np.linspace(0, len(X), n_pieces + 1).astype(np.intp)
+        pieces = [(X[start:stop], out[start:stop], *self._tables) for start, stop in pairwise(bounds)]
+        map_in_threads(apply_maps, pieces, n_pieces)
         return out
 
 
 def _layout(map_: MonotoneMap, *, inverse: bool) -> tuple[Any, Any, Any, list[float]]:
     """Return a map's edges, its bins, its guide table and its numbers for the compiled loop.
 
-    Inputs or outputs whose range overflows are made smaller by a power of two, so that every
-    difference is finite.
+    A power of two brings extreme inputs or outputs to where differences and slopes are finite.
     """
     edges, values = map_.edges, map_.values
     if len(edges) == 0:
@@ -160,7 +154,7 @@ def _layout(map_: MonotoneMap, *, inverse: bool) -> tuple[Any, Any, Any, list[fl
     lengths = np.diff(edges)
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
         slopes = np.diff(values) / lengths
-    # A bin so short that its slope overflows holds hardly a number: all of it gets the left output.
+    # A bin far shorter than the others, whose slope overflows, gets its left output throughout.
     slopes = np.append(np.where(np.isfinite(slopes), slopes, 0.0), 0.0)
     bins = np.column_stack([edges, values, slopes, np.append(values[1:], values[-1])])
     if len(edges) == 1:
@@ -170,8 +164,10 @@ def _layout(map_: MonotoneMap, *, inverse: bool) -> tuple[Any, Any, Any, list[fl
 
 
 def _safe_scale(numbers: NDArray[np.float64]) -> float:
-    with np.errstate(over="ignore"):
-        return 1.0 if np.isfinite(2.0 * (numbers[-1] - numbers[0])) or np.isnan(numbers[0]) else 0.25
+    largest = max(abs(numbers[0]), abs(numbers[-1]))
+    if largest > 1e307:
+        return 2.0**-4
+    return 2.0**400 if 0.0 < largest < 1e-200 else 1.0
 
 
 def _starts(lengths: Sequence[int]) -> NDArray[np.int64]:

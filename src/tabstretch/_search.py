@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from tabstretch._kernels import SLOT_REACH
 
-# At 16 slots per interval most slots hold no edge, and the search takes no step at all.
-_SLOTS_PER_INTERVAL = 16
+# At 64 slots per interval most slots hold no edge, and the search takes no step at all.
+_SLOTS_PER_INTERVAL = 64
 _MAX_SLOTS = 1 << 16
 
 

@@ -38,7 +38,8 @@ def summary_row(column: ColumnFit) -> dict[str, Any]:
     row["total_variation"] = float(travelled[-1])
     row["energy_before"] = _energy(travelled, range_shares(column.edges))
     row["energy_after"] = _energy(travelled, column.widths)
-    row["steepest_tenth"] = steepest_share(column)
+    if travelled[-1] > 0:
+        row["steepest_tenth"] = steepest_share(column)
     row["shrinkage"] = column.shrinkage
     return row
 

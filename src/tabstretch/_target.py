@@ -84,7 +84,7 @@ def resolve_target_type(y: NDArray[Any], target_type: str) -> str:
         return kind
     if target_type == "continuous" and columns > 1:
         return "continuous-multioutput"
-    if target_type in ("binary", "multiclass", "continuous") and columns > 1:
+    if target_type in ("binary", "multiclass") and columns > 1:
         raise ValueError(f"target_type={target_type!r} needs one target column, got y of shape {y.shape}")
     return target_type
 

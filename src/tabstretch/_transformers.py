@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -9,7 +10,6 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn import get_config
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
-from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
 from tabstretch._column import ColumnFit, TargetFit, fit_column
@@ -17,6 +17,7 @@ from tabstretch._folds import keep_rows, make_folds, requested_splits
 from tabstretch._monotone import OUT_OF_RANGE, MapTable, MonotoneMap
 from tabstretch._summary import summary_table
 from tabstretch._target import encode_target, resolve_target_type
+from tabstretch._threads import map_in_threads
 from tabstretch._validation import (
     check_matrix,
     check_n_bins,
@@ -50,7 +51,7 @@ class _Stretch(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         -------
         array of the same shape, float32 for float32 input, else float64
         """
-        check_is_fitted(self)
+        check_is_fitted(self, "maps_")
         return self._forward(check_matrix(self, X, reset=False), self.n_jobs)
 
     def inverse_transform(self, X: Any) -> Any:
@@ -65,9 +66,8 @@ class _Stretch(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         -------
         array of the same shape
         """
-        check_is_fitted(self)
-        X = check_stretched(self, X)
-        return MapTable(self.maps_, inverse=True)(X, self.n_jobs)
+        check_is_fitted(self, "maps_")
+        return self._backward(check_stretched(self, X), self.n_jobs)
 
     def summary(self) -> Any:
         """Return a pandas DataFrame with one row per column: what was fitted, and what it changed.
@@ -86,7 +86,7 @@ class _Stretch(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
         Without a target (`StretchTransformer`) the columns that need one are NaN.
         """
-        check_is_fitted(self)
+        check_is_fitted(self, "maps_")
         return summary_table(list(self.get_feature_names_out()), self._columns)
 
     def _store(self, columns: list[ColumnFit]) -> Self:
@@ -101,7 +101,7 @@ class _Stretch(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             MonotoneMap(edges, values, self.out_of_range)
             for edges, values in zip(self.bin_edges_, self.output_edges_, strict=True)
         ]
-        self._forward = MapTable(self.maps_)
+        self._forward, self._backward = MapTable(self.maps_), MapTable(self.maps_, inverse=True)
         return self
 
     def _check_common(self) -> None:
@@ -111,10 +111,8 @@ class _Stretch(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     def _fit_columns(self, X: NDArray[Any], **options: Any) -> list[ColumnFit]:
         n_bins = check_n_bins(self.n_bins, X.shape[1])
-        columns: list[ColumnFit] = Parallel(n_jobs=self.n_jobs, prefer="threads")(
-            delayed(fit_column)(X[:, j], int(n_bins[j]), **options) for j in range(X.shape[1])
-        )
-        return columns
+        jobs = ((X[:, j], int(n_bins[j])) for j in range(X.shape[1]))
+        return map_in_threads(partial(fit_column, **options), jobs, self.n_jobs)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -133,8 +131,8 @@ class StretchTransformer(_Stretch):
     Parameters
     ----------
     n_bins : int or array-like of int of shape (n_features,), default=64
-        Number of quantile bins (T in the paper), for all columns or for each. 1 is min-max scaling,
-        a very large number the dense rank.
+        Number of quantile bins (T in the paper), for all columns or for each. 1 is min-max scaling; a very
+        large number, with `value_weight=0`, the dense rank.
     value_weight : float, default=1.0
         How much of the column's own shape to keep: 0 keeps the rank only, large values approach
         min-max scaling.
@@ -208,7 +206,8 @@ class StretchTransformer(_Stretch):
         weight = check_weights(sample_weight, len(X))
         if weight is not None and not np.all(weight > 0):
             X, weight = X[weight > 0], weight[weight > 0]
-        return self._store(self._fit_columns(X, rank_weight=1.0, value_weight=value_weight, weight=weight))
+        # Without a target all of its weight goes to the rank.
+        return self._store(self._fit_columns(X, rank_weight=0.0, value_weight=value_weight, weight=weight))
 
 
 class SupervisedStretchTransformer(_Stretch):
@@ -403,9 +402,16 @@ def _output_edges(widths: NDArray[np.float64], low: float, high: float) -> NDArr
 
 
 def _strictly_increasing(edges: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Move edges that rounding has made equal apart, by one unit in the last place each."""
-    for t in np.flatnonzero(edges[1:] <= edges[:-1]):
-        edges[t + 1] = max(edges[t + 1], np.nextafter(edges[t], np.inf))
-    for t in np.flatnonzero(edges[1:] <= edges[:-1])[::-1]:
-        edges[t] = np.nextafter(edges[t + 1], -np.inf)
+    """Move inner edges that rounding has made equal apart, by one unit in the last place each."""
+    if np.all(edges[1:] > edges[:-1]):
+        return edges
+    last = len(edges) - 1
+    for t in range(1, last):
+        edges[t] = max(edges[t], np.nextafter(edges[t - 1], np.inf))
+    for t in range(last - 1, 0, -1):
+        edges[t] = min(edges[t], np.nextafter(edges[t + 1], -np.inf))
+    if edges[1] <= edges[0]:
+        raise ValueError(
+            f"feature_range from {edges[0]} to {edges[-1]} has too few numbers for {last} bins: widen it"
+        )
     return edges

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from numbers import Integral, Real
 from typing import Any
 
@@ -21,12 +22,19 @@ def check_matrix(estimator: BaseEstimator, X: Any, *, reset: bool) -> NDArray[An
                 f"Column {name} holds dates or times ({column.dtype}), not numbers. Convert them first, "
                 "for example to days since a fixed date."
             )
-    try:
+    with _culprit_named(X):
         return np.asarray(
             validate_data(
                 estimator, X, reset=reset, dtype=(np.float64, np.float32), ensure_all_finite="allow-nan"
             )
         )
+
+
+@contextmanager
+def _culprit_named(X: Any) -> Generator[None]:
+    """Add to an error about X where its first wrong value stands."""
+    try:
+        yield
     except (ValueError, TypeError) as error:
         culprit = _find_culprit(X)
         if culprit is None:
@@ -36,9 +44,8 @@ def check_matrix(estimator: BaseEstimator, X: Any, *, reset: bool) -> NDArray[An
 
 def check_stretched(estimator: Any, X: Any) -> NDArray[Any]:
     """Return stretched data, whose columns may have lost their names, as a matrix."""
-    X = np.asarray(
-        check_array(X, dtype=(np.float64, np.float32), ensure_all_finite="allow-nan", input_name="X")
-    )
+    with _culprit_named(X):
+        X = check_array(X, dtype=(np.float64, np.float32), ensure_all_finite="allow-nan", input_name="X")
     if X.shape[1] != estimator.n_features_in_:
         raise ValueError(
             f"X has {X.shape[1]} features, but {type(estimator).__name__} "
@@ -92,8 +99,12 @@ def check_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64] | None
     n_kept = np.count_nonzero(weight)
     if n_kept == 0:
         raise ValueError("sample_weight is zero for all rows: there is nothing to fit")
-    total = weight.sum()
-    return weight * (n_kept / total) if total < n_kept else weight
+    # A total that overflows counts far more rows than there are; its mean is of order one then.
+    mean = float(np.mean(weight[weight > 0] / weight.max()))
+    largest = float(weight.max())
+    if largest * mean < 1.0:
+        return weight / largest / mean
+    return weight if largest < 1e200 else weight / largest
 
 
 def check_n_bins(n_bins: Any, n_features: int) -> NDArray[np.int64]:
@@ -112,8 +123,8 @@ def check_n_bins(n_bins: Any, n_features: int) -> NDArray[np.int64]:
         if not isinstance(number, (Integral, np.integer)) or isinstance(number, bool):
             raise ValueError(f"n_bins must be integers, got {number!r} for column {column}")
         if number < 1:
-            raise ValueError(f"n_bins must be at least 1, got {number}")
-    return np.array(per_column, dtype=np.int64)
+            raise ValueError(f"n_bins must be at least 1, got {number} for column {column}")
+    return np.array([min(int(number), 1 << 40) for number in per_column], dtype=np.int64)
 
 
 def check_number(name: str, number: Any, low: float = 0.0, high: float = np.inf) -> float:
@@ -141,7 +152,7 @@ def check_range(feature_range: Any) -> tuple[float, float]:
 def _sort_out_objects(y: NDArray[Any]) -> NDArray[Any]:
     """Turn an object array of numbers into numbers and check that labels are all there."""
     for row, label in enumerate(y.ravel()):
-        if label is None or type(label).__name__ == "NAType" or label != label:
+        if _is_missing(label):
             raise ValueError(f"Input y contains NaN. First at row {row // (y.size // len(y))}.")
     if all(isinstance(label, (Real, np.number, np.bool_)) for label in y.ravel()):
         return np.array(y.tolist())
@@ -149,6 +160,11 @@ def _sort_out_objects(y: NDArray[Any]) -> NDArray[Any]:
         return y
     kinds = sorted({type(label).__name__ for label in y.ravel()})
     raise ValueError(f"y must hold numbers only or strings only, got {kinds}")
+
+
+def _is_missing(label: Any) -> bool:
+    """Tell None, NaN and pandas' NA, which cannot be compared."""
+    return label is None or type(label).__name__ in ("NAType", "NaTType") or bool(label != label)
 
 
 def _columns(X: Any) -> Iterator[tuple[str, Any]]:
@@ -170,10 +186,10 @@ def _is_temporal(column: Any) -> bool:
 
 def _find_culprit(X: Any) -> str | None:
     """Return where the first text, complex or infinite value stands, in words."""
-    plain = (
-        [(str(j), X[:, j]) for j in range(X.shape[1])] if isinstance(X, np.ndarray) and X.ndim == 2 else []
-    )
-    for name, column in plain or _columns(X):
+    if isinstance(X, (list, tuple)):
+        X = np.array(X, dtype=object)
+    is_matrix = isinstance(X, np.ndarray) and X.ndim == 2
+    for name, column in ((str(j), X[:, j]) for j in range(X.shape[1])) if is_matrix else _columns(X):
         values = np.asarray(column)
         if values.dtype.kind == "c":
             return f"Column {name} is complex."
@@ -181,7 +197,7 @@ def _find_culprit(X: Any) -> str | None:
             try:
                 number = float(value)
             except (TypeError, ValueError):
-                if value is None or value != value:
+                if _is_missing(value):
                     continue
                 plain_value = value.item() if isinstance(value, np.generic) else value
                 return f"First in column {name}, row {row}: {plain_value!r}."

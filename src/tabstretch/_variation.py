@@ -58,6 +58,12 @@ class SmoothedColumn:
         """How many bandwidths the column's rows fill."""
         return max(1.0, float(self.cells.weight.sum()) / self.n_neighbors)
 
+    @property
+    def holds_out_two_values(self) -> bool:
+        """Whether any fold has two values to measure a step between."""
+        held = self.sums(self.blocks[0]).held_weight > 0
+        return bool(np.any(np.count_nonzero(held, axis=1) >= 2))
+
     def sums(self, block: slice) -> FoldSums:
         """Return the sums of some outputs; a single block is summed only once."""
         if self._sums is None or len(self.blocks) > 1:
@@ -120,10 +126,8 @@ def variation_within_folds(column: SmoothedColumn, edges: Column, *, with_noise:
     for block in column.blocks:
         sums = column.sums(block)
         for fold in range(n_folds):
-            first_block = len(square_steps) < n_folds
-            noise = None
-            if with_noise and first_block:
-                noise = residual_square[fold]
+            first_block = block.start == 0
+            noise = residual_square[fold] if with_noise and first_block else None
             query, result = column.smooth_fold(sums, fold, noise)
             steps = np.diff(result.estimate, axis=0)
             square = np.einsum("ij,ij->i", steps, steps)
@@ -226,7 +230,8 @@ def _residuals(column: SmoothedColumn) -> tuple[Column, float]:
         trace += float(np.trace(covariance))
         square_trace += float(np.sum(covariance**2))
     left_out = np.where(pilot.mass > 1.0 + 1e-9, pilot.mass / np.maximum(pilot.mass - 1.0, 1e-9), 1.0)
-    # How many dimensions the residuals fill: one for a scalar, fewer than outputs for classes.
+    # How many dimensions the residuals fill: one for a scalar, fewer than outputs for classes. Beyond one
+    # block of outputs, what blocks share is left out, and the factor, by then nearly one, is a little larger.
     dimension = trace**2 / square_trace if square_trace > 0 else 1.0
     return np.maximum(square, 0.0) * left_out**2, _chi_mean(dimension)
 
@@ -242,14 +247,14 @@ def _chi_mean(dimension: float) -> float:
     return math.sqrt(2.0 / dimension) * math.exp(log_ratio)
 
 
-def _held_out_rows(column: SmoothedColumn) -> tuple[NDArray[np.intp], NDArray[np.int16]]:
+def _held_out_rows(column: SmoothedColumn) -> tuple[NDArray[np.intp], NDArray[np.int32]]:
     """Return every present row that is held out, with the fold it is held out in."""
     present = column.cells.index < column.cells.n_cells
     if column.folds.assignment is not None:
         rows = np.flatnonzero(present & (column.folds.assignment >= 0))
         return rows, column.folds.assignment[rows]
     tests = [test[present[test]] for _, test in column.folds.splits]
-    return np.concatenate(tests), np.repeat(np.arange(len(tests), dtype=np.int16), [len(t) for t in tests])
+    return np.concatenate(tests), np.repeat(np.arange(len(tests), dtype=np.int32), [len(t) for t in tests])
 
 
 def _fold_curves(column: SmoothedColumn, sums: FoldSums) -> Column:
@@ -262,7 +267,7 @@ def _estimate_or_zero(column: SmoothedColumn, weight: Column, total: Column) -> 
     return column.smooth(weight, total).estimate if np.any(weight > 0) else np.zeros_like(total)
 
 
-def _predict_rows(column: SmoothedColumn, curves: Column, x: Column, fold: NDArray[np.int16]) -> Column:
+def _predict_rows(column: SmoothedColumn, curves: Column, x: Column, fold: NDArray[np.int32]) -> Column:
     predicted = np.empty(len(x))
     for k in range(len(curves)):
         chosen = fold == k
@@ -279,15 +284,19 @@ def _noise_curves(column: SmoothedColumn) -> tuple[Column, float]:
     cells = column.cells
     residual_square, noise_factor = _residuals(column)
     pattern, trains = _training_patterns(column.folds, len(cells.index))
-    place = pattern.astype(np.intp) * (cells.n_cells + 1) + cells.index
-    weight = np.bincount(place, weights=column.weight, minlength=trains.shape[1] * (cells.n_cells + 1))
-    weight = weight.reshape(trains.shape[1], cells.n_cells + 1)[:, :-1]
-    spread = np.sqrt(weight * _share(residual_square[-1], cells.weight))
-    noise = spread[..., None] * np.random.default_rng(0).normal(size=(*spread.shape, _POOLED_DRAWS))
-    curves = [
-        _estimate_or_zero(column, trained @ weight, np.tensordot(trained, noise, axes=1))
-        for trained in trains.astype(np.float64)
-    ]
+    present = np.flatnonzero(cells.index < cells.n_cells)
+    place = pattern[present] * cells.n_cells + cells.index[present]
+    groups, group = np.unique(place, return_inverse=True)
+    row_weight = None if column.weight is None else column.weight[present]
+    weight = np.bincount(group, weights=row_weight).astype(np.float64)
+    of_pattern, of_cell = np.divmod(groups, cells.n_cells)
+    spread = np.sqrt(weight * _share(residual_square[-1], cells.weight)[of_cell])
+    noise = spread * np.random.default_rng(0).normal(size=(_POOLED_DRAWS, len(groups)))
+    curves = []
+    for trained in trains[:, of_pattern]:
+        total = [np.bincount(of_cell, weights=draw * trained, minlength=cells.n_cells) for draw in noise]
+        in_cell = np.bincount(of_cell, weights=weight * trained, minlength=cells.n_cells).astype(np.float64)
+        curves.append(_estimate_or_zero(column, in_cell, np.column_stack(total)))
     return np.stack(curves), noise_factor / _chi_mean(1.0)
 
 

@@ -55,9 +55,11 @@ def stretch_widths(
         target_share, shrinkage = np.zeros(n_bins), 1.0
     else:
         target_share = variation / total
-    rank_share = (rank_weight + shrinkage) / n_bins
-    value_share = value_weight * range_shares(edges)
-    widths = np.sqrt(((1.0 - shrinkage) * target_share) ** 2 + rank_share**2 + value_share**2)
+    largest = max(1.0, rank_weight, value_weight)  # dividing by it keeps the squares of huge weights finite
+    target = (1.0 - shrinkage) / largest * target_share
+    rank = (rank_weight + shrinkage) / largest / n_bins
+    value = value_weight / largest * range_shares(edges)
+    widths = np.sqrt(target**2 + rank**2 + value**2)
     widths /= widths.sum()
     widths = np.maximum(widths, WIDTH_FLOOR / n_bins)
     return widths / widths.sum()
