@@ -3,7 +3,8 @@
 A column flows through these steps, one module each: validated (`_validation`), cut into cells
 (`_cells`), binned by quantiles (`_bins`), compressed with its target into sums per cell and fold
 (`_compress`), smoothed out of fold (`_smoothing`), measured for variation bin by bin (`_variation`),
-given widths (`_widths`) and mapped (`_monotone`). `_transformers` holds the estimators.
+given widths (`_widths`) and mapped (`_monotone`). `_column` fits one column from end to end, and
+`_transformers` holds the estimators.
 """
 
 from importlib.metadata import version as _version
