@@ -3,6 +3,7 @@
 import pickle
 from typing import Any
 
+import joblib
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -174,3 +175,10 @@ def test_the_same_seed_gives_the_same_fit(transformer: Any, X: Any, y: Any) -> N
     if "random_state" in transformer.get_params():
         other = clone(transformer).set_params(random_state=1).fit_transform(X, y)
         assert not np.array_equal(first, other, equal_nan=True)
+
+
+def test_process_backends_leave_transform_alone() -> None:
+    X = np.random.default_rng(0).normal(size=(100_000, 4))
+    fitted = StretchTransformer().fit(X)
+    with joblib.parallel_config(backend="loky", n_jobs=2):
+        assert_array_equal(fitted.transform(X), StretchTransformer(n_jobs=1).fit(X).transform(X))

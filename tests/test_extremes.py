@@ -155,3 +155,32 @@ def test_the_smallest_floats_beside_the_largest_may_merge_but_keep_their_order(m
     assert output[-1] == 1
     assert np.all(np.diff(output[[0, 1, 3, 4]]) > 0)
     assert np.all(np.diff(output) >= 0)
+
+
+def test_columns_of_the_smallest_numbers_are_stretched_like_any_other() -> None:
+    x = np.linspace(0, 3e-310, 1000)[:, None]
+    fitted = StretchTransformer(4, value_weight=0).fit(x)
+    stretched = fitted.transform(x)
+    assert_allclose(stretched.ravel(), np.linspace(0, 1, 1000), atol=1e-9)
+    assert_allclose(fitted.inverse_transform(stretched), x, atol=3e-322)
+
+
+def test_a_range_with_few_numbers_is_used_to_the_last_or_refused() -> None:
+    x = np.random.default_rng(0).lognormal(0, 6, (20000, 1))
+    offset = 1e10
+    fitted = StretchTransformer(64, value_weight=1e6, feature_range=(offset, offset + 1)).fit(x)
+    edges = fitted.output_edges_[0]
+    assert np.all(np.diff(edges) > 0)
+    assert (edges[0], edges[-1]) == (offset, offset + 1)
+    with pytest.raises(ValueError, match="too few numbers for 64 bins"):
+        StretchTransformer(64, feature_range=(1.0, 1.0 + 1e-15)).fit(x)
+
+
+def test_huge_weights_of_the_blend_and_of_rows() -> None:
+    x = np.arange(50.0)[:, None] ** 2
+    y = np.sin(x.ravel())
+    blend = SupervisedStretchTransformer(4, rank_weight=1e200, value_weight=1e200).fit(x, y)
+    assert np.all(np.isfinite(blend.output_widths_[0]))
+    for weight in (1e308, 1e-320):
+        heavy = StretchTransformer(4).fit(x, sample_weight=np.full(50, weight))
+        assert_array_equal(heavy.bin_edges_[0], StretchTransformer(4).fit(x).bin_edges_[0])

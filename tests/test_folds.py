@@ -6,7 +6,14 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from samples import column, every_kth, noisy_target
-from sklearn.model_selection import GroupKFold, KFold, PredefinedSplit, RepeatedKFold, StratifiedKFold
+from sklearn.model_selection import (
+    GroupKFold,
+    KFold,
+    LeaveOneOut,
+    PredefinedSplit,
+    RepeatedKFold,
+    StratifiedKFold,
+)
 
 from tabstretch import SupervisedStretchTransformer
 from tabstretch._folds import keep_rows, make_folds, requested_splits
@@ -134,3 +141,21 @@ def test_folds_without_rows_to_train_or_to_hold_out_are_harmless() -> None:
     for variation in ("within_fold", "pooled"):
         fitted = SupervisedStretchTransformer(4, cv=every_kth(N, 4), variation=variation).fit(sparse, Y)
         assert np.all(np.isfinite(fitted.output_widths_[0]))
+
+
+def test_ten_rows_are_enough_to_see_a_line_and_single_rows_are_a_reason() -> None:
+    x = np.arange(10.0)[:, None]
+    fitted = SupervisedStretchTransformer(3, shrinkage=0).fit(x, 2.5 * x.ravel() + 0.1)
+    assert fitted.fallback_ == [None]
+    assert fitted.variation_[0].sum() > 0.1
+    alone = SupervisedStretchTransformer(3, cv=LeaveOneOut()).fit(x, 2.5 * x.ravel() + 0.1)
+    assert alone.fallback_ == ["no fold holds out two values"]
+
+
+def test_masks_and_row_numbers_are_the_same_splits() -> None:
+    x = column("normal", 90)
+    y = np.tanh(x)
+    masks = [(np.arange(len(x)) % 3 != fold, np.arange(len(x)) % 3 == fold) for fold in range(3)]
+    rows = [(np.flatnonzero(train), np.flatnonzero(test)) for train, test in masks]
+    by_mask, by_row = (SupervisedStretchTransformer(8, cv=cv).fit(x[:, None], y) for cv in (masks, rows))
+    assert_array_equal(by_mask.output_widths_[0], by_row.output_widths_[0])

@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 
 from tabstretch import StretchTransformer, SupervisedStretchTransformer
 
@@ -219,3 +220,30 @@ def test_numpy_numbers_are_numbers() -> None:
     ).fit(X, Y)
     plain = SupervisedStretchTransformer(4, n_neighbors=9, cv=3, shrinkage=0.5).fit(X, Y)
     np.testing.assert_array_equal(fitted.transform(X), plain.transform(X))
+
+
+@pytest.mark.parametrize(
+    ("X", "where"),
+    [
+        (pd.DataFrame({"a": [pd.NA, "x", 1.0]}), "column 'a', row 1: 'x'"),
+        ([[1.0, 2.0], [3.0, float("inf")]], "column 1, row 1: inf"),
+        ([[1.0, 2.0], ["red", 3.0]], "column 0, row 1: 'red'"),
+    ],
+)
+def test_the_culprit_is_named_among_missing_values_and_in_lists(X: Any, where: str) -> None:
+    with pytest.raises((ValueError, TypeError), match=re.escape(where)):
+        StretchTransformer().fit(X)
+
+
+def test_the_culprit_is_named_on_the_way_back() -> None:
+    fitted = StretchTransformer().fit([[0.0, 1.0], [1.0, 2.0]])
+    with pytest.raises(ValueError, match="column 1, row 0: -inf"):
+        fitted.inverse_transform([[0.0, -np.inf]])
+
+
+def test_a_fit_that_failed_is_no_fit() -> None:
+    model = SupervisedStretchTransformer()
+    with pytest.raises(ValueError, match="y contains NaN"):
+        model.fit([[0.0], [1.0]], [0.0, np.nan])
+    with pytest.raises(NotFittedError):
+        model.transform([[0.0]])
