@@ -50,7 +50,7 @@ SUPERVISED_GRID = [  # n_bins, rank_weight, value_weight
     *((256, rank, value) for rank, value in ((1, 2), (0.5, 2))),
     *((n_bins, rank, value) for n_bins in (16, 256) for rank, value in ((1, 1), (0, 1), (0, 0))),
 ]
-UNSUPERVISED_GRID = [(n_bins, value) for n_bins in (16, 64, 256) for value in (0, 1, 2, 4)]
+UNSUPERVISED_GRID = [(n_bins, value) for n_bins in (16, 64, 256) for value in (0, 0.5, 1, 2)]
 
 
 @dataclass(frozen=True)

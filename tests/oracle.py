@@ -230,7 +230,7 @@ def supervised_widths(
     variation: Literal["within_fold", "pooled"] = "within_fold",
     shrinkage: float | Literal["auto"] = "auto",
     rank_weight: float = 1.0,
-    value_weight: float = 1.0,
+    value_weight: float = 2.0,
     weight: Array | None = None,
 ) -> tuple[Array, Array]:
     """Edges and widths of one column; rows with NaN or without weight are dropped first."""

@@ -141,7 +141,7 @@ def test_a_column_with_values_in_few_rows(make: Any) -> None:
 def test_a_single_huge_outlier_leaves_the_rest_its_room() -> None:
     x = np.append(np.random.default_rng(0).normal(size=999), 1e300)[:, None]
     output = SupervisedStretchTransformer(64).fit_transform(x, np.tanh(x.ravel()))
-    assert np.ptp(output[:999]) > 0.5
+    assert np.ptp(output[:999]) > 1 / 3  # at worst the value takes two parts of three
     assert len(np.unique(output)) > 950
 
 

@@ -165,7 +165,7 @@ def test_a_constant_target_gives_the_blend_of_rank_and_value(y: Any, variation: 
     fitted = fit(y, variation=variation)
     assert fitted.fallback_ == ["constant target"]
     assert_array_equal(fitted.shrinkage_, [1.0])
-    blend = np.hypot(2 / 6, np.diff(fitted.bin_edges_[0]) / np.ptp(x))
+    blend = np.hypot(2 / 6, 2 * np.diff(fitted.bin_edges_[0]) / np.ptp(x))
     assert_allclose(fitted.output_widths_[0], blend / blend.sum())
     assert_allclose(widths(y, variation=variation, rank_weight=0, value_weight=0), 1 / 6)
 

@@ -27,10 +27,10 @@ class StretchTransformer(BaseStretch):
 
     Parameters
     ----------
-    n_bins : int or array-like of int of shape (n_features,), default=64
+    n_bins : int or array-like of int of shape (n_features,), default=256
         Number of quantile bins (T in the paper), for all columns or for each. 1 is min-max scaling; a very
         large number, with `value_weight=0`, the dense rank.
-    value_weight : float, default=1.0
+    value_weight : float, default=2.0
         How much of the column's own shape to keep: 0 keeps the rank only, large values approach
         min-max scaling.
     feature_range : tuple (min, max), default=(0, 1)
@@ -71,9 +71,9 @@ class StretchTransformer(BaseStretch):
 
     def __init__(
         self,
-        n_bins: Any = 64,
+        n_bins: Any = 256,
         *,
-        value_weight: float = 1.0,
+        value_weight: float = 2.0,
         feature_range: tuple[float, float] = (0, 1),
         out_of_range: str = "clip",
         n_jobs: int | None = None,
@@ -117,7 +117,7 @@ class SupervisedStretchTransformer(BaseStretch):
 
     Parameters
     ----------
-    n_bins : int or array-like of int of shape (n_features,), default=64
+    n_bins : int or array-like of int of shape (n_features,), default=256
         Number of quantile bins (T in the paper), for all columns or for each. 1 is min-max scaling.
     n_neighbors : int or "auto", default="auto"
         How many training rows the kernel's bandwidth spans (k in the paper). "auto" is n^(2/3), at
@@ -132,9 +132,11 @@ class SupervisedStretchTransformer(BaseStretch):
     shrinkage : "auto" or float from 0 to 1, default="auto"
         Share of the target's influence that goes to the rank. "auto" removes from the variation what
         noise alone would show and shrinks by the share of noise in it; a number switches this off.
-    rank_weight, value_weight : float, default=1.0
-        How much of the column's rank and of its own shape to keep beside the target, which counts 1.
-        0 and 0 keep the target only (the paper's recipe).
+    rank_weight : float, default=1.0
+        How much of the column's rank to keep beside the target, which counts 1.
+    value_weight : float, default=2.0
+        How much of the column's own shape to keep. With both weights 0 the target alone decides (the
+        paper's recipe).
     target_type : str, default="auto"
         "continuous", "binary", "multiclass", "multilabel-indicator", "continuous-multioutput",
         "multiclass-multioutput", or "auto" to decide as scikit-learn's `type_of_target`. Whole numbers
@@ -184,20 +186,20 @@ class SupervisedStretchTransformer(BaseStretch):
     >>> x = np.linspace(-3, 3, 601).reshape(-1, 1)
     >>> y = np.tanh(5 * x.ravel())
     >>> stretch = SupervisedStretchTransformer(n_bins=3).fit(x, y)
-    >>> stretch.output_widths_[0].round(1)
-    array([0.2, 0.5, 0.2])
+    >>> stretch.output_widths_[0].round(2)
+    array([0.27, 0.45, 0.27])
     """
 
     def __init__(
         self,
-        n_bins: Any = 64,
+        n_bins: Any = 256,
         *,
         n_neighbors: Any = "auto",
         cv: Any = 10,
         variation: str = "within_fold",
         shrinkage: Any = "auto",
         rank_weight: float = 1.0,
-        value_weight: float = 1.0,
+        value_weight: float = 2.0,
         target_type: str = "auto",
         feature_range: tuple[float, float] = (0, 1),
         out_of_range: str = "clip",
