@@ -180,5 +180,5 @@ def test_the_same_seed_gives_the_same_fit(transformer: Any, X: Any, y: Any) -> N
 def test_process_backends_leave_transform_alone() -> None:
     X = np.random.default_rng(0).normal(size=(100_000, 4))
     fitted = StretchTransformer().fit(X)
-    with joblib.parallel_config(backend="loky", n_jobs=2):
+    with joblib.parallel_backend("loky", n_jobs=2):
         assert_array_equal(fitted.transform(X), StretchTransformer(n_jobs=1).fit(X).transform(X))

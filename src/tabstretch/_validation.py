@@ -78,7 +78,7 @@ def check_target(estimator: BaseEstimator, X: Any, y: Any) -> NDArray[Any]:
 
 
 def check_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64] | None:
-    """Return weights that count rows: all the same as none, none negative, at least one positive.
+    """Return weights that count rows: none negative, at least one positive.
 
     Weights that sum to less than the number of rows they keep cannot count rows; they are taken as
     relative and scaled to a mean of one.
@@ -99,12 +99,11 @@ def check_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64] | None
     n_kept = np.count_nonzero(weight)
     if n_kept == 0:
         raise ValueError("sample_weight is zero for all rows: there is nothing to fit")
-    # A total that overflows counts far more rows than there are; its mean is of order one then.
-    mean = float(np.mean(weight[weight > 0] / weight.max()))
     largest = float(weight.max())
-    if largest * mean < 1.0:
-        return weight / largest / mean
-    return weight if largest < 1e200 else weight / largest
+    if not 1e-200 < largest < 1e200:  # no count of rows, and its sum would over- or underflow
+        weight = np.ldexp(weight, -np.frexp(largest)[1])
+    total = float(weight.sum())
+    return weight * (n_kept / total) if total < n_kept else weight
 
 
 def check_n_bins(n_bins: Any, n_features: int) -> NDArray[np.int64]:
