@@ -183,4 +183,4 @@ def test_huge_weights_of_the_blend_and_of_rows() -> None:
     assert np.all(np.isfinite(blend.output_widths_[0]))
     for weight in (1e308, 1e-320):
         heavy = StretchTransformer(4).fit(x, sample_weight=np.full(50, weight))
-        assert_array_equal(heavy.bin_edges_[0], StretchTransformer(4).fit(x).bin_edges_[0])
+        assert_allclose(heavy.bin_edges_[0], StretchTransformer(4).fit(x).bin_edges_[0])
