@@ -184,3 +184,12 @@ def test_huge_weights_of_the_blend_and_of_rows() -> None:
     for weight in (1e308, 1e-320):
         heavy = StretchTransformer(4).fit(x, sample_weight=np.full(50, weight))
         assert_allclose(heavy.bin_edges_[0], StretchTransformer(4).fit(x).bin_edges_[0])
+
+
+def test_float32_stays_finite_when_extrapolated() -> None:
+    x = np.linspace(0, 1e38, 50, dtype=np.float32)[:, None]
+    fitted = StretchTransformer(4, out_of_range="extrapolate").fit(x)
+    back = fitted.inverse_transform(np.array([[1e6], [-1e6], [np.nan]], dtype=np.float32))
+    assert back.dtype == np.float32
+    assert np.all(np.isfinite(back[:2]))
+    assert np.isnan(back[2])

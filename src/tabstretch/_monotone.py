@@ -128,6 +128,7 @@ class MapTable:
             np.array(numbers),
             np.array([map_.out_of_range == "extrapolate" for map_ in maps]),
         )
+        self._extrapolates = any(map_.out_of_range == "extrapolate" for map_ in maps)
 
     def __call__(self, X: NDArray[Any], n_jobs: int | None = 1) -> NDArray[Any]:
         """Map every column of a float32 or float64 matrix, in threads; the output keeps dtype and layout."""
@@ -136,6 +137,10 @@ class MapTable:
         bounds = np.linspace(0, len(X), n_pieces + 1).astype(np.intp)
         pieces = [(X[start:stop], out[start:stop], *self._tables) for start, stop in pairwise(bounds)]
         map_in_threads(apply_maps, pieces, n_pieces)
+        if out.dtype == np.float32 and self._extrapolates:
+            # The loop keeps to the range of float64, whose ends are infinite in float32.
+            largest = np.finfo(np.float32).max
+            np.clip(out, -largest, largest, out=out)
         return out
 
 
