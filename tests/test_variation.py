@@ -96,6 +96,7 @@ def smooth_target(x: Any) -> Any:
     [
         (20_000, {"variation": "within_fold", "shrinkage": "auto"}),
         (50_000, {"variation": "within_fold", "shrinkage": "auto"}),
+        (30_000, {"variation": "within_fold", "shrinkage": "auto", "n_bins": 64, "cv": 10}),
         (20_000, {"variation": "pooled", "shrinkage": 0}),
         (9_000, {"variation": "pooled", "shrinkage": "auto"}),
     ],
