@@ -30,7 +30,6 @@ def bin_edges(
     values, counts = cells.low, cells.weight
     if not cells.exact and n_bins >= cells.n_cells:
         values, counts = _distinct(x, weight)
-        cells = None
     elif not cells.exact:
         return _edges_of_long_column(x, n_bins, weight, cells)
     if n_bins >= len(values) - 1:

@@ -55,25 +55,21 @@ def cut_into_cells(x: Column, weight: Column | None = None) -> Cells:
     if len(present) == 0:
         empty = np.empty(0)
         return Cells(np.zeros(len(x), dtype=np.uint16), empty, empty, empty, empty, exact=True)
-    sampled = len(present) > SAMPLE_SIZE
-    if sampled:
-        rows = np.random.default_rng(0).integers(len(present), size=SAMPLE_SIZE)
-        candidates = np.unique(present[rows])
-    else:
-        candidates = np.unique(present)
-    if len(candidates) > CELL_LIMIT:
-        sample = np.sort(present[rows]) if sampled else np.sort(present)
-        return _describe(x, weight, _spread_boundaries(sample, float(present.min()), float(present.max())))
-    cells = _describe(x, weight, candidates)
-    if cells.exact:
-        return cells
-    # The sample missed some values of a column that seems to have few: find these, if still few.
-    mixed = np.append(cells.low < cells.high, False)
-    candidates = np.union1d(candidates, x[mixed[cells.index]])
+    sample = present
+    if len(present) > SAMPLE_SIZE:
+        sample = present[np.random.default_rng(0).integers(len(present), size=SAMPLE_SIZE)]
+    candidates = np.unique(sample)
     if len(candidates) <= CELL_LIMIT:
-        return _describe(x, weight, candidates)
-    sample = np.sort(present[rows])
-    return _describe(x, weight, _spread_boundaries(sample, float(present.min()), float(present.max())))
+        cells = _describe(x, weight, candidates)
+        if cells.exact:
+            return cells
+        # The sample missed some values of a column that seems to have few: find these, if still few.
+        mixed = np.append(cells.low < cells.high, False)
+        candidates = np.union1d(candidates, x[mixed[cells.index]])
+        if len(candidates) <= CELL_LIMIT:
+            return _describe(x, weight, candidates)
+    boundaries = _spread_boundaries(np.sort(sample), float(present.min()), float(present.max()))
+    return _describe(x, weight, boundaries)
 
 
 def _spread_boundaries(sample: Column, low: float, high: float) -> Column:

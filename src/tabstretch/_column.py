@@ -43,8 +43,18 @@ class TargetFit:
     shrinkage: float | None
 
 
-def fit_column(
-    x: NDArray[Any],
+def fit_column(x: NDArray[Any], n_bins: int, **options: Any) -> ColumnFit:
+    """Fit one column, of whatever magnitude; the options are those of `_fit_in_range`."""
+    x = np.ascontiguousarray(x, dtype=np.float64)
+    scale = _power_of_two_scale(x)
+    if scale == 1.0:
+        return _fit_in_range(x, n_bins, **options)
+    fit = _fit_in_range(x * scale, n_bins, **options)
+    return replace(fit, edges=_unscale(fit.edges, scale, x))
+
+
+def _fit_in_range(
+    x: Column,
     n_bins: int,
     *,
     rank_weight: float,
@@ -52,19 +62,7 @@ def fit_column(
     weight: Column | None = None,
     supervision: TargetFit | None = None,
 ) -> ColumnFit:
-    """Fit one column, with a target or without."""
-    x = np.ascontiguousarray(x, dtype=np.float64)
-    scale = _power_of_two_scale(x)
-    if scale != 1.0:
-        fit = fit_column(
-            x * scale,
-            n_bins,
-            rank_weight=rank_weight,
-            value_weight=value_weight,
-            weight=weight,
-            supervision=supervision,
-        )
-        return replace(fit, edges=_unscale(fit.edges, scale, x))
+    """Fit one column, with a target or without, whose differences neither over- nor underflow."""
     cells = cut_into_cells(x, weight)
     edges = bin_edges(x, n_bins, weight=weight, cells=cells)
     if len(edges) < 2:
