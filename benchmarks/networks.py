@@ -1,157 +1,57 @@
-"""Compare numeric transformations by the test score of one untuned network, to choose the library's defaults.
+"""Compare numeric transformations by the test score of untuned networks, to choose the library's defaults.
 
-    python benchmarks/networks.py --data DIR [--datasets a,b] [--transformations x,y] [--out results.csv]
-    python benchmarks/networks.py --summary-only --out results.csv [--datasets a,b] [--transformations x,y]
+    python benchmarks/networks.py --data DIR [--network mlp] [--out results.csv] [CHOICE]
+    python benchmarks/networks.py --summary-only [--network mlp] [--out results.csv] [CHOICE]
+
+where CHOICE is --datasets a,b --transformations x,y.
 
 DIR holds one folder per data set in TALENT's format. Nothing is tuned, so that a difference in score is a
-difference between transformations. Top to bottom: data sets, transformations, networks (trained as a stack,
-all of a data set's having the same shape), results (a row per dataset, transformation, seed), the command.
+difference between transformations (`inputs.py`). Top to bottom: networks (trained as a stack, all of a stack
+having the same shape), results (a row per network, dataset, transformation, seed), the command.
 """
 
 from __future__ import annotations
 
 import argparse
 import itertools
-import json
 import sys
 import time
-import warnings
-from collections.abc import Callable, Sequence
+from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 import torch
-from sklearn import preprocessing
-from sklearn.compose import make_column_transformer
-from sklearn.impute import SimpleImputer
+from inputs import PARTS, TRANSFORMATIONS, Dataset, load_dataset, network_inputs
 from torch import Tensor
 from torch.nn import functional
 
-PARTS = ("train", "val", "test")
 Tensors = dict[str, Tensor]  # by part
-Transformer = Any  # fitted, with a method transform(X)
-Transformation = Callable[[np.ndarray, np.ndarray, str], Transformer]  # (X_train, y_train, task) -> fitted
 Pair = tuple[int, int]  # which transformation (its index), which seed: one network
 
-MAX_VAL_ROWS, MAX_TEST_ROWS = 3000, 8000
-HIDDEN, BATCH, MAX_EPOCHS, PATIENCE = 192, 256, 60, 10
-LEARNING_RATE, WEIGHT_DECAY = 1e-3, 1e-4
-MODELS_AT_ONCE = 12  # what stays near the cache trains fastest; scores depend on it by rounding only
+BATCH, MAX_EPOCHS, PATIENCE = 256, 60, 10
+MODELS_AT_ONCE = 12  # what stays near the cache trains fastest; else it matters to rounding and dropout
 EVALUATION_ROWS = 1024  # likewise
-COLUMNS = ["dataset", "max_rows", "transformation", "seed", "metric", "score"]
-
-SUPERVISED_GRID = [  # n_bins, rank_weight, value_weight
-    *((64, rank, value) for rank, value in ((0, 0), (1, 0), (0, 1), (1, 1), (0.5, 0.5), (1, 2), (0.5, 1))),
-    *((64, rank, value) for rank, value in ((0, 2), (0.5, 2), (1, 4), (2, 4))),
-    *((256, rank, value) for rank, value in ((1, 2), (0.5, 2))),
-    *((n_bins, rank, value) for n_bins in (16, 256) for rank, value in ((1, 1), (0, 1), (0, 0))),
-]
-UNSUPERVISED_GRID = [(n_bins, value) for n_bins in (16, 64, 256) for value in (0, 0.5, 1, 2)]
+COLUMNS = ["network", "dataset", "max_rows", "transformation", "seed", "metric", "score"]
 
 
 @dataclass(frozen=True)
-class Dataset:
-    """One data set, complete numbers only; every dict is keyed by part (train, val, test)."""
+class Network:
+    """A perceptron and how it is trained."""
 
-    name: str
-    task: str  # "regression" or "classification"
-    n_outputs: int
-    numeric: dict[str, np.ndarray]
-    categorical: dict[str, np.ndarray]  # integer codes; empty where there are no such columns
-    target: dict[str, np.ndarray]
+    hidden: tuple[int, ...]
+    learning_rate: float
+    weight_decay: float
+    dropout: float
 
 
-def load_dataset(folder: Path, max_rows: int) -> Dataset:
-    """Read one folder, keep a random subsample of each part, impute and encode by the training rows."""
-    info = json.loads((folder / "info.json").read_text())
-    caps = dict(zip(PARTS, (max_rows, MAX_VAL_ROWS, MAX_TEST_ROWS), strict=True))
-    target, numeric, categorical = {}, {}, {}
-    for part in PARTS:
-        y = np.load(folder / f"y_{part}.npy")
-        rows = np.sort(np.random.default_rng(0).permutation(len(y))[: caps[part]])
-        target[part] = y[rows]
-        numeric[part] = np.load(folder / f"N_{part}.npy").astype(np.float64)[rows]
-        if (path := folder / f"C_{part}.npy").exists():
-            # Strings are stored as object arrays, which only pickle can read: use on data you trust.
-            categorical[part] = np.load(path, allow_pickle=True).astype(str)[rows]
-
-    imputer = SimpleImputer(keep_empty_features=True).fit(numeric["train"])
-    numeric = {part: imputer.transform(X) for part, X in numeric.items()}
-    if categorical:
-        encoder = preprocessing.OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1)
-        encoder.fit(categorical["train"])
-        categorical = {part: encoder.transform(C) for part, C in categorical.items()}
-    if info["task_type"] == "regression":
-        return Dataset(folder.name, "regression", 1, numeric, categorical, target)
-    return Dataset(folder.name, "classification", info["n_classes"], numeric, categorical, target)
-
-
-def quantile(X: np.ndarray, y: np.ndarray, task: str) -> Transformer:
-    params = {"n_quantiles": max(min(len(X) // 30, 1000), 10), "output_distribution": "normal"}
-    return preprocessing.QuantileTransformer(**params, random_state=0).fit(X)
-
-
-def yeo_johnson(X: np.ndarray, y: np.ndarray, task: str) -> Transformer:
-    """Columns whose optimiser fails or overflows are passed through unchanged (columns may change places)."""
-
-    def works(x: np.ndarray) -> bool:
-        try:
-            return bool(np.isfinite(preprocessing.PowerTransformer().fit_transform(x[:, None])).all())
-        except Exception:  # scipy raises a different one in every release
-            return False
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        good = [column for column, x in enumerate(X.T) if works(x)]
-        power = (preprocessing.PowerTransformer(), good)
-        return make_column_transformer(power, remainder="passthrough").fit(X)
-
-
-def supervised_stretch(X: np.ndarray, y: np.ndarray, task: str, **params: Any) -> Transformer:
-    from tabstretch import SupervisedStretchTransformer
-
-    # Explicit, since whole-numbered regression targets (ages, counts) look like classes.
-    target_type = "continuous" if task == "regression" else "auto"
-    return SupervisedStretchTransformer(target_type=target_type, random_state=0, **params).fit(X, y)
-
-
-def unsupervised_stretch(X: np.ndarray, y: np.ndarray, task: str, **params: Any) -> Transformer:
-    from tabstretch import StretchTransformer
-
-    return StretchTransformer(**params).fit(X)
-
-
-TRANSFORMATIONS: dict[str, Transformation] = {
-    "standard": lambda X, y, task: preprocessing.StandardScaler().fit(X),
-    "minmax": lambda X, y, task: preprocessing.MinMaxScaler().fit(X),
-    "quantile": quantile,
-    "yeo_johnson": yeo_johnson,
+NETWORKS = {
+    "mlp": Network((192, 192), 1e-3, 1e-4, 0.0),
+    "mlp_large": Network((320, 320, 320), 5e-4, 1e-3, 0.25),
 }
-paper = {"variation": "pooled", "shrinkage": 0.0, "rank_weight": 0, "value_weight": 0}
-TRANSFORMATIONS["sup_paper_b64"] = partial(supervised_stretch, n_bins=64, **paper)
-for n_bins, rank, value in SUPERVISED_GRID:
-    params = {"n_bins": n_bins, "rank_weight": rank, "value_weight": value}
-    TRANSFORMATIONS[f"sup_b{n_bins}_r{rank:g}_v{value:g}"] = partial(supervised_stretch, **params)
-for n_bins, value in UNSUPERVISED_GRID:
-    params = {"n_bins": n_bins, "value_weight": value}
-    TRANSFORMATIONS[f"unsup_b{n_bins}_v{value:g}"] = partial(unsupervised_stretch, **params)
-
-
-def network_inputs(dataset: Dataset, name: str) -> Tensors:
-    """Transform the numeric columns, append the categorical codes, standardise all of them."""
-    fitted = TRANSFORMATIONS[name](dataset.numeric["train"], dataset.target["train"], dataset.task)
-    inputs = {part: fitted.transform(X) for part, X in dataset.numeric.items()}
-    for part, codes in dataset.categorical.items():
-        inputs[part] = np.hstack([inputs[part], codes])
-    scaler = preprocessing.StandardScaler().fit(inputs["train"])
-    inputs = {part: scaler.transform(X) for part, X in inputs.items()}
-    if not all(np.isfinite(X).all() for X in inputs.values()):
-        raise ValueError(f"{name} made values that are not finite on {dataset.name}")
-    return {part: torch.tensor(X, dtype=torch.float32) for part, X in inputs.items()}
 
 
 def initial_parameters(seeds: Sequence[int], sizes: Sequence[int]) -> list[Tensor]:
@@ -167,11 +67,12 @@ def initial_parameters(seeds: Sequence[int], sizes: Sequence[int]) -> list[Tenso
     return [torch.stack(tensors) for tensors in zip(*models, strict=True)]
 
 
-def forward(parameters: Sequence[Tensor], inputs: Tensor) -> Tensor:
+def forward(parameters: Sequence[Tensor], inputs: Tensor, dropout: float = 0.0) -> Tensor:
     """Outputs (models, rows, outputs) of inputs (models, rows, columns)."""
     *hidden, last_weight, last_bias = parameters
     for weight, bias in zip(hidden[::2], hidden[1::2], strict=True):
         inputs = torch.baddbmm(bias, inputs, weight).relu_()
+        inputs = functional.dropout(inputs, dropout) if dropout else inputs
     return torch.baddbmm(last_bias, inputs, last_weight)
 
 
@@ -197,7 +98,7 @@ def keep_models(parameters: Sequence[Tensor], optimizer: torch.optim.Optimizer, 
         state["exp_avg"], state["exp_avg_sq"] = state["exp_avg"][keep], state["exp_avg_sq"][keep]
 
 
-def train(X: Tensors, y: Tensors, pairs: Sequence[Pair], n_outputs: int) -> list[Tensor]:
+def train(network: Network, X: Tensors, y: Tensors, pairs: Sequence[Pair], n_outputs: int) -> list[Tensor]:
     """Train one model per pair and return each one's best parameters on the validation part.
 
     Losses are summed over the models and every operation keeps them apart, so each trains as if alone.
@@ -209,17 +110,19 @@ def train(X: Tensors, y: Tensors, pairs: Sequence[Pair], n_outputs: int) -> list
     orders = [torch.Generator().manual_seed(seed) for seed in seeds]
 
     n_rows, n_columns = X["train"].shape[1:]
-    best = initial_parameters([seed for _, seed in pairs], (n_columns, HIDDEN, HIDDEN, n_outputs))
+    best = initial_parameters([seed for _, seed in pairs], (n_columns, *network.hidden, n_outputs))
     best_loss = torch.full((len(pairs),), torch.inf)
     best_epoch = torch.zeros(len(pairs), dtype=torch.long)
     parameters = [tensor.clone().requires_grad_() for tensor in best]
-    optimizer = torch.optim.AdamW(parameters, lr=LEARNING_RATE, weight_decay=WEIGHT_DECAY, fused=True)
+    optimizer = torch.optim.AdamW(
+        parameters, lr=network.learning_rate, weight_decay=network.weight_decay, fused=True
+    )
 
     for epoch in range(MAX_EPOCHS):
         order = torch.stack([torch.randperm(n_rows, generator=generator) for generator in orders])
         for batch in order.split(BATCH, dim=1):
             rows = batch[seed_index[active]]
-            outputs = forward(parameters, X["train"][transformation[active, None], rows])
+            outputs = forward(parameters, X["train"][transformation[active, None], rows], network.dropout)
             optimizer.zero_grad()
             losses(outputs, y["train"][rows]).sum().backward()
             optimizer.step()
@@ -240,35 +143,50 @@ def train(X: Tensors, y: Tensors, pairs: Sequence[Pair], n_outputs: int) -> list
     return best
 
 
-def score_models(X: Tensors, y: Tensors, pairs: Sequence[Pair], n_outputs: int) -> Tensor:
+def score_models(network: Network, X: Tensors, y: Tensors, pairs: Sequence[Pair], n_outputs: int) -> Tensor:
     """Train, then R2 or accuracy on the test part, one number per pair."""
-    parameters = train(X, y, pairs, n_outputs)
+    torch.manual_seed(0)  # for dropout
+    parameters = train(network, X, y, pairs, n_outputs)
     outputs = predict(parameters, X["test"], torch.tensor([index for index, _ in pairs]))
     if y["test"].is_floating_point():
         return 1 - (outputs[..., 0] - y["test"]).square().mean(1) / y["test"].var(correction=0)
     return (outputs.argmax(2) == y["test"]).double().mean(1)
 
 
-def run_dataset(dataset: Dataset, names: Sequence[str], seeds: Sequence[int]) -> pd.DataFrame:
-    """One tidy row per (transformation, seed)."""
-    inputs = [network_inputs(dataset, name) for name in names]
-    X = {part: torch.stack([tensors[part] for tensors in inputs]) for part in PARTS}
+def run_dataset(
+    network: Network, dataset: Dataset, names: Sequence[str], seeds: Sequence[int]
+) -> pd.DataFrame:
+    """One tidy row per (transformation, seed); inputs of the same width are trained together."""
     y = {part: torch.tensor(target) for part, target in dataset.target.items()}
     if dataset.task == "regression":
         mean, scale = y["train"].mean(), y["train"].std()
         y = {part: ((target - mean) / scale).float() for part, target in y.items()}
+    by_width: dict[int, dict[str, dict[str, np.ndarray]]] = defaultdict(dict)
+    for name in names:
+        inputs = network_inputs(dataset, TRANSFORMATIONS[name])
+        by_width[inputs["train"].shape[1]][name] = inputs
 
-    pairs = list(itertools.product(range(len(names)), seeds))
-    groups = [pairs[start : start + MODELS_AT_ONCE] for start in range(0, len(pairs), MODELS_AT_ONCE)]
-    scores = torch.cat([score_models(X, y, group, dataset.n_outputs) for group in groups])
-    rows = pd.DataFrame([(names[index], seed) for index, seed in pairs], columns=["transformation", "seed"])
+    rows = []
+    for group in by_width.values():
+        stack = [np.stack([inputs[part] for inputs in group.values()]) for part in PARTS]
+        X = {part: torch.tensor(each, dtype=torch.float32) for part, each in zip(PARTS, stack, strict=True)}
+        pairs = list(itertools.product(range(len(group)), seeds))
+        for start in range(0, len(pairs), MODELS_AT_ONCE):
+            some = pairs[start : start + MODELS_AT_ONCE]
+            scores = score_models(network, X, y, some, dataset.n_outputs).tolist()
+            rows += [
+                (list(group)[index], seed, score) for (index, seed), score in zip(some, scores, strict=True)
+            ]
     metric = "r2" if dataset.task == "regression" else "accuracy"
-    return rows.assign(dataset=dataset.name, metric=metric, score=scores.numpy())
+    frame = pd.DataFrame(rows, columns=["transformation", "seed", "score"])
+    return frame.assign(dataset=dataset.name, metric=metric)
 
 
-def missing(results: pd.DataFrame, dataset: str, names: Sequence[str], seeds: Sequence[int]) -> list[str]:
+def missing(
+    results: pd.DataFrame, network: str, dataset: str, names: Sequence[str], seeds: Sequence[int]
+) -> list[str]:
     """The transformations that lack a seed, so that a killed run resumes and a longer list only adds."""
-    rows = results[results["dataset"] == dataset]
+    rows = results[(results["dataset"] == dataset) & (results["network"] == network)]
     done = set(zip(rows["transformation"], rows["seed"], strict=True))
     return [name for name in names if any((name, seed) not in done for seed in seeds)]
 
@@ -284,7 +202,9 @@ def summarise(results: pd.DataFrame) -> pd.DataFrame:
     and the best 1; a data set on which all are equal says nothing and is left out of the score.
     """
     score = results["score"].where(results["metric"] != "r2", results["score"].clip(0, 1))
-    table = results.assign(score=score).pivot_table("score", "dataset", "transformation").dropna()
+    table = (
+        results.assign(score=score).pivot_table("score", ["network", "dataset"], "transformation").dropna()
+    )
     worst, best = table.min(axis=1), table.max(axis=1)
     normalised = table.sub(worst, axis=0).div((best - worst).where(best > worst), axis=0)
     ranks = table.rank(axis=1, ascending=False)
@@ -296,6 +216,7 @@ def parse_arguments() -> argparse.Namespace:
     names = partial(str.split, sep=",")
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--data", type=Path, help="folder with one folder per data set")
+    parser.add_argument("--network", choices=NETWORKS, default="mlp", help="default mlp")
     parser.add_argument("--datasets", type=names, help="comma-separated; all by default")
     parser.add_argument("--transformations", type=names, help="comma-separated; all by default")
     parser.add_argument("--seeds", type=int, default=3, help="networks per transformation (default 3)")
@@ -321,12 +242,14 @@ def run(arguments: argparse.Namespace) -> None:
     if set(results["max_rows"]) - {arguments.max_rows}:
         raise SystemExit(f"{arguments.out} was made with another --max-rows; give another --out")
     for name in datasets:
-        if not (todo := missing(results, name, names, range(arguments.seeds))):
+        if not (todo := missing(results, arguments.network, name, names, range(arguments.seeds))):
             continue
         start = time.perf_counter()
         dataset = load_dataset(arguments.data / name, arguments.max_rows)
-        rows = run_dataset(dataset, todo, range(arguments.seeds)).assign(max_rows=arguments.max_rows)[COLUMNS]
-        stale = (results["dataset"] == name) & results["transformation"].isin(todo)
+        rows = run_dataset(NETWORKS[arguments.network], dataset, todo, range(arguments.seeds))
+        rows = rows.assign(network=arguments.network, max_rows=arguments.max_rows)[COLUMNS]
+        same = (results["dataset"] == name) & (results["network"] == arguments.network)
+        stale = same & results["transformation"].isin(todo)
         results = pd.concat([results[~stale], rows], ignore_index=True) if len(results) else rows
         # Written beside the file and renamed: a kill leaves the old file or the new one, never half of one.
         temporary = arguments.out.with_name(arguments.out.name + ".partial")
@@ -341,6 +264,7 @@ def main() -> None:
     if not arguments.summary_only:
         run(arguments)
     results = read_results(arguments.out)
+    results = results[results["network"] == arguments.network]
     for column, chosen in (("dataset", arguments.datasets), ("transformation", arguments.transformations)):
         if chosen:
             results = results[results[column].isin(chosen)]

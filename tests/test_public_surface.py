@@ -22,6 +22,7 @@ def test_exported_names() -> None:
         "StretchDisplay",
         "StretchTransformer",
         "SupervisedStretchTransformer",
+        "TableStretch",
         "dirichlet_energy",
     ]
     public = {
@@ -34,21 +35,26 @@ def test_exported_names() -> None:
 
 
 SIGNATURES = {
-    "StretchTransformer": ["n_bins", "value_weight", "feature_range", "out_of_range", "n_jobs"],
+    "StretchTransformer": ["n_bins", "value_weight", "output", "feature_range", "out_of_range", "n_jobs"],
     "SupervisedStretchTransformer": [
         "n_bins",
         "n_neighbors",
         "cv",
         "variation",
+        "teacher",
+        "n_curves",
+        "teacher_rows",
         "shrinkage",
         "rank_weight",
         "value_weight",
+        "output",
         "target_type",
         "feature_range",
         "out_of_range",
         "random_state",
         "n_jobs",
     ],
+    "TableStretch": ["stretch"],
     "MonotoneMap": ["edges", "values", "out_of_range"],
     "dirichlet_energy": ["f", "y"],
 }

@@ -107,12 +107,12 @@ def test_the_three_pure_methods() -> None:
 
 def test_noise_is_taken_out_in_squares() -> None:
     variation, noise = np.array([5.0, 3.0, 2.0]), np.array([3.0, 0.0, 2.0])
-    corrected, shrinkage = remove_noise(variation, noise, 121.0)
+    corrected, shrinkage = remove_noise(variation, noise, 1.1)
     assert_allclose(corrected, [4, 3, 0])
     assert_allclose(shrinkage, (1.1 * 0.5) ** 4)
-    assert remove_noise(variation, 2 * variation, 100.0)[1] == 1
-    assert remove_noise(variation, 0 * variation, 1.0)[1] == 0
-    silent, shrinkage = remove_noise(1e-12 * variation, 0 * variation, 100.0)
+    assert remove_noise(variation, 2 * variation, 1.1)[1] == 1
+    assert remove_noise(variation, 0 * variation, 2.1)[1] == 0
+    silent, shrinkage = remove_noise(1e-12 * variation, 0 * variation, 1.1)
     assert shrinkage == 1
     assert_allclose(silent, 0)
 

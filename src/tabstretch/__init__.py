@@ -3,14 +3,17 @@
 A column flows through these steps, one module each: validated (`_validation`), cut into cells
 (`_cells`), binned by quantiles (`_bins`), compressed with its target into sums per cell and fold
 (`_compress`), smoothed out of fold (`_smoothing`), measured for variation bin by bin (`_variation`),
-given widths (`_widths`) and mapped (`_monotone`). `_column` fits one column from end to end, and
-`_transformers` holds the estimators.
+given widths (`_widths`) and mapped (`_monotone`). `_column` fits one column from end to end. Where
+columns are seen together, `_teacher` models the target by all of them, `_trees` sweeps boosted trees,
+`_conditional` measures the variation and `_interactions` fits all columns by it. `_views` lays the
+coordinates of a column side by side, and `_transformers` and `_table` hold the estimators.
 """
 
 from importlib.metadata import version as _version
 
 from tabstretch._display import StretchDisplay
 from tabstretch._monotone import MonotoneMap
+from tabstretch._table import TableStretch
 from tabstretch._transformers import StretchTransformer, SupervisedStretchTransformer
 from tabstretch._widths import dirichlet_energy
 
@@ -20,5 +23,6 @@ __all__ = [
     "StretchDisplay",
     "StretchTransformer",
     "SupervisedStretchTransformer",
+    "TableStretch",
     "dirichlet_energy",
 ]

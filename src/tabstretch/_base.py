@@ -15,12 +15,14 @@ from tabstretch._monotone import OUT_OF_RANGE, MapTable, MonotoneMap
 from tabstretch._summary import summary_table
 from tabstretch._threads import map_in_threads
 from tabstretch._validation import check_matrix, check_n_bins, check_range, check_stretched
+from tabstretch._views import OUTPUTS, view_widths
 
 
 class BaseStretch(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """Transform, inverse, summary and storage of fitted columns."""
 
     n_bins: Any
+    output: str
     feature_range: tuple[float, float]
     out_of_range: str
     n_jobs: int | None
@@ -35,25 +37,56 @@ class BaseStretch(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
         Returns
         -------
-        array of the same shape, float32 for float32 input, else float64
+        array of shape (n_samples, n_features), or with `output="views"` (n_samples, n_views * n_features)
+            float32 for float32 input, else float64.
         """
         check_is_fitted(self, "maps_")
-        return self._forward(check_matrix(self, X, reset=False), self.n_jobs)
+        X = check_matrix(self, X, reset=False)
+        if len(self.views_) == 1:
+            return self._forward[0](X, self.n_jobs)
+        out = np.empty((len(X), self._n_outputs), dtype=X.dtype)
+        for view, table in enumerate(self._forward):
+            out[:, view :: len(self.views_)] = table(X, self.n_jobs)
+        return out
 
-    def inverse_transform(self, X: Any) -> Any:
+    def inverse_transform(self, X: Any, view: str | None = None) -> Any:
         """Map stretched values back to the original ones, exactly but for rounding.
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like of shape (n_samples, n_features), or all views of them
             Stretched data. What lies outside `feature_range` is treated as `out_of_range` says.
+        view : {"value", "rank", "target"}, default=None
+            With `output="views"`, which view to map back from. X may then hold this view alone. By default
+            X holds all of them, and the first serves.
 
         Returns
         -------
-        array of the same shape
+        array of shape (n_samples, n_features)
         """
         check_is_fitted(self, "maps_")
-        return self._backward(check_stretched(self, X), self.n_jobs)
+        if view is not None and view not in self.views_:
+            raise ValueError(f"view must be one of {self.views_}, got {view!r}")
+        n_columns = np.shape(X)[1] if len(np.shape(X)) == 2 else 0
+        alone = view is not None and n_columns == self.n_features_in_
+        X = check_stretched(self, X, self.n_features_in_ if alone else self._n_outputs)
+        position = 0 if view is None else self.views_.index(view)
+        if not alone:
+            X = X[:, position :: len(self.views_)]
+        return self._backward[position](X, self.n_jobs)
+
+    def get_feature_names_out(self, input_features: Any = None) -> Any:
+        """Return the names of the output columns: those of the input, of views with the view's name added.
+
+        Parameters
+        ----------
+        input_features : array-like of str, default=None
+            Names of the input columns, by default those seen in `fit`.
+        """
+        names = super().get_feature_names_out(input_features)
+        if self.output == "blend":
+            return names
+        return np.array([f"{name}_{view}" for name in names for view in self.views_], dtype=object)
 
     def summary(self) -> Any:
         """Return a pandas DataFrame with one row per column: what was fitted, and what it changed.
@@ -64,6 +97,9 @@ class BaseStretch(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
         - `n_bins`: the bins there are, after ties are merged;
         - `total_variation`: how far the estimated target moves along the column, noise removed;
+        - `marginal_variation`: for `variation="conditional"`, how far it moves along this column alone;
+        - `interaction`: for `variation="conditional"`, the share of the teachers' variance along the column
+          that depends on the other columns, from 0 (none) to 1 (all);
         - `energy_before`, `energy_after`: discrete Dirichlet energy of the estimated target along the
           min-max scaled and along the stretched column;
         - `steepest_tenth`: the share of the output range that the steepest tenth of the data got;
@@ -73,27 +109,48 @@ class BaseStretch(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         Without a target (`StretchTransformer`) the columns that need one are NaN.
         """
         check_is_fitted(self, "maps_")
-        return summary_table(list(self.get_feature_names_out()), self._columns)
+        return summary_table(self._input_names, self._columns)
 
-    def _store(self, columns: list[ColumnFit]) -> Self:
+    def _store(self, columns: list[ColumnFit], views: tuple[str, ...]) -> Self:
         low, high = check_range(self.feature_range)
         self._columns = columns
+        self.views_ = ("blend",) if self.output == "blend" else views
         self.bin_edges_ = [column.edges for column in columns]
         self.output_widths_ = [column.widths for column in columns]
         self.output_edges_ = [_output_edges(column.widths, low, high) for column in columns]
         self.n_bins_ = np.array([len(column.widths) for column in columns])
         self.fallback_ = [column.fallback for column in columns]
         self.maps_ = [
-            MonotoneMap(edges, values, self.out_of_range)
-            for edges, values in zip(self.bin_edges_, self.output_edges_, strict=True)
+            MonotoneMap(edges, _output_edges(widths, low, high), self.out_of_range)
+            for column in columns
+            for edges, widths in self._laid_out(column)
         ]
-        self._forward, self._backward = MapTable(self.maps_), MapTable(self.maps_, inverse=True)
+        by_view = [self.maps_[view :: len(self.views_)] for view in range(len(self.views_))]
+        self._forward = [MapTable(maps) for maps in by_view]
+        self._backward = [MapTable(maps, inverse=True) for maps in by_view]
         return self
+
+    def _laid_out(self, column: ColumnFit) -> list[tuple[NDArray[np.float64], NDArray[np.float64]]]:
+        """Return edges and widths of every output of a column."""
+        if self.output == "blend":
+            return [(column.edges, column.widths)]
+        views = view_widths(column)
+        return [views[name] for name in self.views_]
+
+    @property
+    def _input_names(self) -> list[str]:
+        return list(super().get_feature_names_out())
+
+    @property
+    def _n_outputs(self) -> int:
+        return len(self.maps_)
 
     def _check_common(self) -> None:
         check_range(self.feature_range)
         if self.out_of_range not in OUT_OF_RANGE:
             raise ValueError(f"out_of_range must be one of {OUT_OF_RANGE}, got {self.out_of_range!r}")
+        if self.output not in OUTPUTS:
+            raise ValueError(f"output must be one of {OUTPUTS}, got {self.output!r}")
 
     def _fit_columns(self, X: NDArray[Any], **options: Any) -> list[ColumnFit]:
         n_bins = check_n_bins(self.n_bins, X.shape[1])

@@ -9,11 +9,13 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from tabstretch._cells import Column, cut_into_cells
+from tabstretch._column import ColumnFit
+from tabstretch._conditional import Curves
 from tabstretch._extras import import_extra
 from tabstretch._folds import make_folds
+from tabstretch._lessons import MANY_CLASSES
 from tabstretch._monotone import MonotoneMap
 from tabstretch._target import REGRESSION, Target, encode_target, resolve_target_type
-from tabstretch._transformers import SupervisedStretchTransformer
 from tabstretch._validation import check_matrix, check_target
 from tabstretch._variation import SmoothedColumn, mean_curve
 
@@ -21,10 +23,13 @@ _MAX_CURVES = 8
 
 
 class StretchDisplay:
-    """The overview of one stretched column, in three panels.
+    """The overview of one stretched column, in three panels or four.
 
-    Left, the smoothed target over the column; middle, the map; right, the same target over the stretched
-    column. A bin has the same colour in all three.
+    Left, the target over the column; middle, the map; right, the same target over the stretched column. A
+    bin has the same colour in all three. The target is smoothed along the column or, for
+    `variation="conditional"`, what the teachers predict when only this column moves: the mean over rows and,
+    as a band, one standard deviation of the rows' own curves around it. A fourth panel then compares the
+    variation in each bin with that of the target along this column alone.
 
     Use `from_estimator` to compute what is shown.
 
@@ -35,16 +40,20 @@ class StretchDisplay:
     positions : array of shape (n_points,)
         Increasing values of the column.
     target : array of shape (n_points, n_curves)
-        Smoothed target there.
+        Smoothed target or mean prediction there.
     curve_names : list of str
         Names of the curves: one for a scalar target, a class or an output each otherwise.
     stretch : MonotoneMap
         The column's map.
+    spread : array of shape (n_points, n_curves), default=None
+        Standard deviation of the rows' own curves.
+    variations : dict of str to array of shape (n_bins,), default=None
+        Variations to compare in a fourth panel, by name.
 
     Attributes
     ----------
     figure_, axes_
-        The figure and its three axes, once drawn.
+        The figure and its axes, once drawn.
     """
 
     def __init__(
@@ -55,12 +64,16 @@ class StretchDisplay:
         target: Column,
         curve_names: list[str],
         stretch: MonotoneMap,
+        spread: Column | None = None,
+        variations: dict[str, Column] | None = None,
     ) -> None:
         self.feature_name = feature_name
         self.positions = positions
         self.target = target
         self.curve_names = curve_names
         self.stretch = stretch
+        self.spread = spread
+        self.variations = variations
 
     @classmethod
     def from_estimator(
@@ -77,58 +90,95 @@ class StretchDisplay:
             Target.
         feature : int or str, default=0
             Position or name of the column to show.
-        axes : three matplotlib axes, default=None
+        axes : three matplotlib axes, or four, default=None
             Where to draw; by default a new figure.
         """
         check_is_fitted(estimator)
-        names = list(estimator.get_feature_names_out())
-        column = _find_feature(names, feature)
+        names = estimator._input_names
+        number = _find_feature(names, feature)
         matrix = check_matrix(estimator, X, reset=False)
-        positions, target, curve_names = smoothed_target(
-            estimator, matrix[:, column], check_target(estimator, X, y)
-        )
+        y = check_target(estimator, X, y)
+        column: ColumnFit = estimator._columns[number]
+        shown: dict[str, Any] = {}
+        if column.curves is None or column.marginal is None:
+            positions, target, curve_names = smoothed_target(estimator, matrix[:, number], y)
+        else:
+            positions = column.curves.places
+            target, shown["spread"], curve_names = teacher_curves(estimator, column.curves, y)
+            shown["variations"] = {
+                "marginal": column.marginal,
+                "conditional": column.variation,
+            }
         display = cls(
-            feature_name=str(names[column]),
+            feature_name=str(names[number]),
             positions=positions,
             target=target,
             curve_names=curve_names,
-            stretch=estimator.maps_[column],
+            # Of views, the last follows the target.
+            stretch=estimator.maps_[(number + 1) * len(estimator.views_) - 1],
+            **shown,
         )
         return display.plot(axes)
 
     def plot(self, axes: Any = None) -> StretchDisplay:
-        """Draw the three panels."""
+        """Draw the panels.
+
+        Parameters
+        ----------
+        axes : three matplotlib axes, or four, default=None
+            Where to draw; by default a new figure.
+        """
         pyplot = import_extra("matplotlib.pyplot", "plot")
+        n_panels = 3 if self.variations is None else 4
         if axes is None:
-            _, axes = pyplot.subplots(1, 3, figsize=(12, 3.6), layout="constrained")
-        left, middle, right = axes
+            _, axes = pyplot.subplots(1, n_panels, figsize=(4 * n_panels, 3.6), layout="constrained")
+        left, middle, right, *more = axes
         stretched = self.stretch(self.positions)
         colors = pyplot.get_cmap("viridis")(np.linspace(0.0, 0.92, max(len(self.stretch.edges) - 1, 1)))
         self._draw_target(left, self.positions, self.stretch.edges, colors)
         self._draw_map(middle, colors)
         self._draw_target(right, stretched, self.stretch.values, colors)
-        left.set(title="target over the column", xlabel=self.feature_name, ylabel=self._target_label())
+        what = "target" if self.spread is None else "prediction"
+        left.set(title=f"{what} over the column", xlabel=self.feature_name, ylabel=self._target_label())
         middle.set(title="the stretch", xlabel=self.feature_name, ylabel=f"stretched {self.feature_name}")
-        right.set(title="target over the stretched column", xlabel=f"stretched {self.feature_name}")
+        right.set(title=f"{what} over the stretched column", xlabel=f"stretched {self.feature_name}")
         right.sharey(left)
         if len(self.curve_names) > 1:
             right.legend(fontsize="small", loc="best")
-        self.figure_, self.axes_ = left.figure, np.array([left, middle, right])
+        if more and self.variations is not None:
+            self._draw_variations(more[0], self.variations)
+        self.figure_, self.axes_ = left.figure, np.array([left, middle, right, *more])
         return self
 
     def _target_label(self) -> str:
-        return self.curve_names[0] if len(self.curve_names) == 1 else "smoothed target"
+        if len(self.curve_names) == 1:
+            return self.curve_names[0]
+        return "smoothed target" if self.spread is None else "mean prediction"
 
     def _draw_target(self, axis: Any, place: Column, edges: Column, colors: Column) -> None:
         for start, stop, color in zip(edges[:-1], edges[1:], colors, strict=True):
             axis.axvspan(start, stop, color=color, alpha=0.25, linewidth=0)
         styles = ["-", "--", ":", "-."]
+        alpha = 0.18 / len(self.curve_names)
         for number, name in enumerate(self.curve_names):
             color = "black" if len(self.curve_names) == 1 else f"C{number}"
-            axis.plot(
-                place, self.target[:, number], styles[number % 4], color=color, linewidth=1.5, label=name
-            )
+            curve = self.target[:, number]
+            axis.plot(place, curve, styles[number % 4], color=color, linewidth=1.5, label=name)
+            if self.spread is not None:
+                own = self.spread[:, number]
+                axis.fill_between(place, curve - own, curve + own, color=color, alpha=alpha, linewidth=0)
         axis.margins(x=0)
+
+    def _draw_variations(self, axis: Any, variations: dict[str, Column]) -> None:
+        """Draw shares of the total in each bin, all bins equally wide, so that dense regions can be seen."""
+        for (name, variation), style in zip(variations.items(), ("--", "-"), strict=False):
+            edges = np.linspace(0.0, 1.0, len(variation) + 1)
+            color = "black" if style == "-" else "C1"
+            axis.stairs(variation, edges, label=name, linestyle=style, color=color, linewidth=1.5)
+        axis.set(title="variation in each bin", xlabel=f"{self.feature_name}, by rank", ylabel="variation")
+        axis.margins(x=0)
+        axis.set_ylim(bottom=0)
+        axis.legend(fontsize="small", loc="best")
 
     def _draw_map(self, axis: Any, colors: Column) -> None:
         edges, values = self.stretch.edges, self.stretch.values
@@ -153,12 +203,37 @@ def smoothed_target(estimator: Any, x: NDArray[Any], y: NDArray[Any]) -> tuple[C
             f"the column has {cells.n_cells} distinct values, at least two are needed for a picture"
         )
     neighbors: Any = getattr(estimator, "n_neighbors", "auto")
-    folds = make_folds(SupervisedStretchTransformer().cv, target, 0)
+    folds = make_folds(10, target, 0)
     smoothed = SmoothedColumn(cells, target, folds, None, None if neighbors == "auto" else neighbors)
     curves = mean_curve(smoothed)
     curves, names = _in_own_units(curves, target, y)
     busiest = np.sort(np.argsort(-np.ptp(curves, axis=0), kind="stable")[:_MAX_CURVES])
     return cells.mean, curves[:, busiest], [names[number] for number in busiest]
+
+
+def teacher_curves(estimator: Any, curves: Curves, y: NDArray[Any]) -> tuple[Column, Column, list[str]]:
+    """Return the mean and the spread of the teachers' curves in the target's units, and their names.
+
+    Of many classes or outputs, those that vary most were kept when fitting.
+    """
+    kind, classes = estimator.target_type_, estimator.classes_
+    if kind in REGRESSION:
+        values = y.reshape(len(y), -1).astype(np.float64)
+        scale, shift = np.std(values, axis=0)[curves.outputs], np.mean(values, axis=0)[curves.outputs]
+        names = [f"output {j}" for j in curves.outputs] if values.shape[1] > 1 else ["mean prediction"]
+        return curves.mean * scale + shift, curves.spread * scale, names
+    if kind == "multilabel-indicator":
+        names = [f"label {j}" for j in curves.outputs]
+    elif kind == "multiclass-multioutput":
+        every = [f"output {j}: {label}" for j, labels in enumerate(classes) for label in labels]
+        names = [every[j] for j in curves.outputs]
+    elif len(classes) == 2:
+        return curves.mean[:, 1:], curves.spread[:, 1:], [f"mean probability of {classes[1]}"]
+    elif estimator.teacher is None and len(classes) > MANY_CLASSES:
+        names = [f"projection {j}" for j in curves.outputs]
+    else:
+        names = [str(classes[j]) for j in curves.outputs]
+    return curves.mean, curves.spread, names
 
 
 def _in_own_units(curves: Column, target: Target, y: NDArray[Any]) -> tuple[Column, list[str]]:

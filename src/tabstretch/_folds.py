@@ -27,6 +27,14 @@ class Folds:
     assignment: NDArray[np.int32] | None = None
     splits: list[tuple[NDArray[np.intp], NDArray[np.intp]]] = field(default_factory=list)
 
+    def rows(self) -> Splits:
+        """Return the training and the held-out rows of every fold that has both."""
+        pairs = self.splits
+        if self.assignment is not None:
+            held = [self.assignment == fold for fold in range(self.n_folds)]
+            pairs = [(np.flatnonzero(~test), np.flatnonzero(test)) for test in held]
+        return [(train, test) for train, test in pairs if len(train) and len(test)]
+
 
 Splits = list[tuple[NDArray[np.intp], NDArray[np.intp]]]
 

@@ -261,3 +261,39 @@ def map_block(values, slot, edges, bins, first, output_scale, extrapolate, out):
         else:
             beyond = highest + (value - highest_edge) * bins[n_bins - 1, 2] * output_scale
             out[i] = min(beyond, LARGEST) if extrapolate else highest
+
+
+@kernel
+def sweep_trees(rows, column, n_values, walk, ends, depth, steps):
+    """Add to `steps` (row, value, output) by how much each tree's prediction rises at each value.
+
+    A node that splits on the moving column sends the values before its `cut` to the left and the others
+    to the right; every other node sends all of them where the row's own value goes.
+    """
+    roots, output, feature, threshold, missing_left = walk
+    left, right, leaf, cut = ends
+    node_of = np.empty(depth + 1, dtype=np.int64)
+    low_of = np.empty(depth + 1, dtype=np.int64)
+    high_of = np.empty(depth + 1, dtype=np.int64)
+    for i in range(len(rows)):
+        for tree in range(len(roots)):
+            waiting = 1
+            node_of[0], low_of[0], high_of[0] = roots[tree], 0, n_values
+            while waiting > 0:
+                waiting -= 1
+                node, low, high = node_of[waiting], low_of[waiting], high_of[waiting]
+                while feature[node] >= 0:
+                    if feature[node] != column:
+                        value = rows[i, feature[node]]
+                        goes_left = missing_left[node] if np.isnan(value) else value <= threshold[node]
+                        node = left[node] if goes_left else right[node]
+                    elif cut[node] >= high:
+                        node = left[node]
+                    elif cut[node] <= low:
+                        node = right[node]
+                    else:
+                        node_of[waiting], low_of[waiting], high_of[waiting] = right[node], cut[node], high
+                        waiting += 1
+                        node, high = left[node], cut[node]
+                steps[i, low, output[tree]] += leaf[node]
+                steps[i, high, output[tree]] -= leaf[node]

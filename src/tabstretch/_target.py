@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -62,6 +62,12 @@ class Target:
         if self.kind not in ("binary", "multiclass") or self.codes is not None:
             return self.codes
         return (self.values[:, 0] > 0).astype(np.int32)
+
+    def take(self, rows: NDArray[np.intp]) -> Target:
+        """Return the target of some rows, encoded as before."""
+        if self.codes is not None:
+            return replace(self, codes=self.codes[rows])
+        return replace(self, values=self.values[rows], square=self.square[rows])
 
     @property
     def n_rows(self) -> int:

@@ -11,11 +11,17 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 
 from tabstretch._base import BaseStretch
 from tabstretch._column import TargetFit
+from tabstretch._context import encode_context
 from tabstretch._folds import keep_rows, make_folds, requested_splits
+from tabstretch._interactions import TeacherFit, supervise_by_teachers
 from tabstretch._target import encode_target, resolve_target_type
-from tabstretch._validation import check_matrix, check_number, check_target, check_weights
+from tabstretch._teacher import check_teacher
+from tabstretch._validation import check_count, check_matrix, check_number, check_target, check_weights
 
-VARIATIONS = ("within_fold", "pooled")
+VARIATIONS = ("within_fold", "pooled", "conditional")
+# Folds where `cv` is None: of the kernel estimate, and of teachers, which take longer to train.
+_DEFAULT_FOLDS = 10
+_DEFAULT_TEACHERS = 4
 
 
 class StretchTransformer(BaseStretch):
@@ -33,6 +39,9 @@ class StretchTransformer(BaseStretch):
     value_weight : float, default=2.0
         How much of the column's own shape to keep: 0 keeps the rank only, large values approach
         min-max scaling.
+    output : {"blend", "views"}, default="blend"
+        Whether value and rank are blended into one output per column, or stand side by side as
+        `<name>_value`, with squashed tails, and `<name>_rank`. Views do not depend on `value_weight`.
     feature_range : tuple (min, max), default=(0, 1)
         Range of the output.
     out_of_range : {"clip", "extrapolate"}, default="clip"
@@ -51,7 +60,9 @@ class StretchTransformer(BaseStretch):
     n_bins_ : array of shape (n_features,)
         Number of bins there are.
     maps_ : list of MonotoneMap
-        The map of each column.
+        The map of each output column.
+    views_ : tuple of str
+        What each column becomes: "blend", or the names of its views.
     fallback_ : list of str or None
         Why a column could not be stretched as asked, if so.
     n_features_in_, feature_names_in_
@@ -74,12 +85,14 @@ class StretchTransformer(BaseStretch):
         n_bins: Any = 256,
         *,
         value_weight: float = 2.0,
+        output: str = "blend",
         feature_range: tuple[float, float] = (0, 1),
         out_of_range: str = "clip",
         n_jobs: int | None = None,
     ) -> None:
         self.n_bins = n_bins
         self.value_weight = value_weight
+        self.output = output
         self.feature_range = feature_range
         self.out_of_range = out_of_range
         self.n_jobs = n_jobs
@@ -104,7 +117,8 @@ class StretchTransformer(BaseStretch):
         if weight is not None and not np.all(weight > 0):
             X, weight = X[weight > 0], weight[weight > 0]
         # Without a target all of its weight goes to the rank.
-        return self._store(self._fit_columns(X, rank_weight=0.0, value_weight=value_weight, weight=weight))
+        columns = self._fit_columns(X, rank_weight=0.0, value_weight=value_weight, weight=weight)
+        return self._store(columns, views=("value", "rank"))
 
 
 class SupervisedStretchTransformer(BaseStretch):
@@ -122,13 +136,23 @@ class SupervisedStretchTransformer(BaseStretch):
     n_neighbors : int or "auto", default="auto"
         How many training rows the kernel's bandwidth spans (k in the paper). "auto" is n^(2/3), at
         least 5.
-    cv : int, splitter or iterable of splits, default=10
+    cv : int, splitter or iterable of splits, default=None
         Folds for the estimate of the target. A number gives shuffled folds, stratified for classes
-        and no more of them than the smallest class has members, but at least 2. A splitter that needs
-        groups gets those passed to `fit`.
-    variation : {"within_fold", "pooled"}, default="within_fold"
+        and no more of them than the smallest class has members, but at least 2. None means 10, and 4 for
+        "conditional". A splitter that needs groups gets those passed to `fit`.
+    variation : {"within_fold", "pooled", "conditional"}, default="within_fold"
         Whether the variation of the target is taken along each fold's held-out rows, which one model
-        predicts, or along all rows together (the paper's recipe).
+        predicts, along all rows together (the paper's recipe), or along the curves of a model that sees
+        all columns, as only this column moves ("conditional": finds columns that matter together
+        with others).
+    teacher : estimator, default=None
+        The model for "conditional", a regressor or a classifier with `predict_proba`; it is cloned. None
+        means `HistGradientBoostingRegressor` or `HistGradientBoostingClassifier`. The teacher sees numbers
+        only, missing ones as NaN: put an imputer before one that refuses them.
+    n_curves : int, default=400
+        For "conditional", the number of held-out rows for which every column is moved.
+    teacher_rows : int, default=100000
+        For "conditional", the number of rows, drawn at random, that teachers learn from at most.
     shrinkage : "auto" or float from 0 to 1, default="auto"
         Share of the target's influence that goes to the rank. "auto" removes from the variation what
         noise alone would show and shrinks by the share of noise in it; a number switches this off.
@@ -137,6 +161,10 @@ class SupervisedStretchTransformer(BaseStretch):
     value_weight : float, default=2.0
         How much of the column's own shape to keep. With both weights 0 the target alone decides (the
         paper's recipe).
+    output : {"blend", "views"}, default="blend"
+        Whether value, rank and target are blended into one output per column, or stand side by side as
+        `<name>_value`, with squashed tails, `<name>_rank` and `<name>_target`. Views do not depend on
+        `rank_weight` and `value_weight`.
     target_type : str, default="auto"
         "continuous", "binary", "multiclass", "multilabel-indicator", "continuous-multioutput",
         "multiclass-multioutput", or "auto" to decide as scikit-learn's `type_of_target`. Whole numbers
@@ -161,7 +189,9 @@ class SupervisedStretchTransformer(BaseStretch):
     n_bins_ : array of shape (n_features,)
         Number of bins there are.
     maps_ : list of MonotoneMap
-        The map of each column.
+        The map of each output column.
+    views_ : tuple of str
+        What each column becomes: "blend", or the names of its views.
     variation_ : list of arrays
         Total variation of the estimated target in each bin, noise removed if `shrinkage="auto"`.
     shrinkage_ : array of shape (n_features,)
@@ -195,11 +225,15 @@ class SupervisedStretchTransformer(BaseStretch):
         n_bins: Any = 256,
         *,
         n_neighbors: Any = "auto",
-        cv: Any = 10,
+        cv: Any = None,
         variation: str = "within_fold",
+        teacher: Any = None,
+        n_curves: int = 400,
+        teacher_rows: int = 100_000,
         shrinkage: Any = "auto",
         rank_weight: float = 1.0,
         value_weight: float = 2.0,
+        output: str = "blend",
         target_type: str = "auto",
         feature_range: tuple[float, float] = (0, 1),
         out_of_range: str = "clip",
@@ -210,16 +244,22 @@ class SupervisedStretchTransformer(BaseStretch):
         self.n_neighbors = n_neighbors
         self.cv = cv
         self.variation = variation
+        self.teacher = teacher
+        self.n_curves = n_curves
+        self.teacher_rows = teacher_rows
         self.shrinkage = shrinkage
         self.rank_weight = rank_weight
         self.value_weight = value_weight
+        self.output = output
         self.target_type = target_type
         self.feature_range = feature_range
         self.out_of_range = out_of_range
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None, **params: Any) -> Self:
+    def fit(
+        self, X: Any, y: Any, sample_weight: ArrayLike | None = None, context: Any = None, **params: Any
+    ) -> Self:
         """Learn the widths of every column's bins from the target.
 
         Parameters
@@ -231,38 +271,76 @@ class SupervisedStretchTransformer(BaseStretch):
         sample_weight : array-like of shape (n_samples,), default=None
             Weights that count rows: 2 is the row twice, 0 is no row. Weights that sum to less than
             the number of rows are taken as relative.
+        context : DataFrame or array-like of shape (n_samples, n_columns), default=None
+            Other columns of any type, for "conditional" only: they help the teachers and are not
+            transformed.
         **params : dict
             What the splitter needs, that is `groups`; with metadata routing, whatever it requests.
         """
-        self._check_common()
-        options = {
-            "rank_weight": check_number("rank_weight", self.rank_weight),
-            "value_weight": check_number("value_weight", self.value_weight),
-        }
-        n_neighbors = (
-            None if self.n_neighbors == "auto" else check_number("n_neighbors", self.n_neighbors, low=1)
-        )
-        shrinkage = None if self.shrinkage == "auto" else check_number("shrinkage", self.shrinkage, high=1)
-        if self.variation not in VARIATIONS:
-            raise ValueError(f"variation must be one of {VARIATIONS}, got {self.variation!r}")
+        weights = self._check_parameters(context)
         X = check_matrix(self, X, reset=True)
         y = check_target(self, X, y)
         weight = check_weights(sample_weight, len(X))
         kind = resolve_target_type(y, self.target_type)
-        splits = requested_splits(self.cv, X, y, self._split_params(params))
+        context = None if context is None else encode_context(context, len(X))
+        splits = requested_splits(self._n_folds(), X, y, self._split_params(params))
         if weight is not None and not np.all(weight > 0):
             kept = weight > 0
             X, y, weight = X[kept], y[kept], weight[kept]
+            context = None if context is None else context[kept]
             splits = keep_rows(splits, kept)
         target = encode_target(y, kind, weight)
-        folds = make_folds(splits, target, self.random_state)
-        supervision = TargetFit(target, folds, n_neighbors, self.variation, shrinkage)
-        columns = self._fit_columns(X, weight=weight, supervision=supervision, **options)
+        if self.variation == "conditional":
+            check_teacher(self.teacher, classes=target.classes is not None, weighted=weight is not None)
+            columns = self._fit_columns(X, weight=weight, **weights)
+            columns = supervise_by_teachers(
+                columns, X, context, target, splits, weight, self._teacher_fit(), **weights
+            )
+        else:
+            folds = make_folds(splits, target, self.random_state)
+            marginal = TargetFit(target, folds, self._neighbors(), self.variation, self._fixed_shrinkage())
+            columns = self._fit_columns(X, weight=weight, supervision=marginal, **weights)
         self.target_type_ = kind
         self.classes_ = target.classes
         self.variation_ = [column.variation for column in columns]
         self.shrinkage_ = np.array([column.shrinkage for column in columns])
-        return self._store(columns)
+        return self._store(columns, views=("value", "rank", "target"))
+
+    def _check_parameters(self, context: Any) -> dict[str, float]:
+        """Check what can be checked without data, and return the weights of the blend."""
+        self._check_common()
+        if self.variation not in VARIATIONS:
+            raise ValueError(f"variation must be one of {VARIATIONS}, got {self.variation!r}")
+        for name, given in (("teacher", self.teacher), ("context", context)):
+            if given is not None and self.variation != "conditional":
+                raise ValueError(f"{name} is for variation='conditional', got variation={self.variation!r}")
+        self._teacher_fit()
+        return {
+            "rank_weight": check_number("rank_weight", self.rank_weight),
+            "value_weight": check_number("value_weight", self.value_weight),
+        }
+
+    def _neighbors(self) -> float | None:
+        return None if self.n_neighbors == "auto" else check_number("n_neighbors", self.n_neighbors, low=1)
+
+    def _fixed_shrinkage(self) -> float | None:
+        return None if self.shrinkage == "auto" else check_number("shrinkage", self.shrinkage, high=1)
+
+    def _n_folds(self) -> Any:
+        if self.cv is not None:
+            return self.cv
+        return _DEFAULT_TEACHERS if self.variation == "conditional" else _DEFAULT_FOLDS
+
+    def _teacher_fit(self) -> TeacherFit:
+        return TeacherFit(
+            self.teacher,
+            check_count("n_curves", self.n_curves),
+            check_count("teacher_rows", self.teacher_rows, low=2),
+            self._neighbors(),
+            self._fixed_shrinkage(),
+            self.random_state,
+            self.n_jobs,
+        )
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Return the routing of metadata: `sample_weight` is our own, the splitter gets its own."""

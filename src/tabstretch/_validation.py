@@ -16,8 +16,8 @@ from sklearn.utils.validation import validate_data
 
 def check_matrix(estimator: BaseEstimator, X: Any, *, reset: bool) -> NDArray[Any]:
     """Return X as a float32 or float64 matrix, NaN allowed, or say which column is wrong and why."""
-    for name, column in _columns(X):
-        if _is_temporal(column):
+    for name, column in named_columns(X):
+        if is_temporal(column):
             raise ValueError(
                 f"Column {name} holds dates or times ({column.dtype}), not numbers. Convert them first, "
                 "for example to days since a fixed date."
@@ -42,14 +42,14 @@ def _culprit_named(X: Any) -> Generator[None]:
         raise type(error)(f"{error} {culprit}") from error
 
 
-def check_stretched(estimator: Any, X: Any) -> NDArray[Any]:
+def check_stretched(estimator: Any, X: Any, n_columns: int) -> NDArray[Any]:
     """Return stretched data, whose columns may have lost their names, as a matrix."""
     with _culprit_named(X):
         X = check_array(X, dtype=(np.float64, np.float32), ensure_all_finite="allow-nan", input_name="X")
-    if X.shape[1] != estimator.n_features_in_:
+    if X.shape[1] != n_columns:
         raise ValueError(
             f"X has {X.shape[1]} features, but {type(estimator).__name__} "
-            f"is expecting {estimator.n_features_in_} features as input."
+            f"is expecting {n_columns} features as input."
         )
     return X
 
@@ -135,6 +135,13 @@ def check_number(name: str, number: Any, low: float = 0.0, high: float = np.inf)
     return float(number)
 
 
+def check_count(name: str, number: Any, low: int = 1) -> int:
+    """Return a whole number of at least `low`."""
+    if isinstance(number, bool) or not isinstance(number, Integral) or number < low:
+        raise ValueError(f"{name} must be a whole number of at least {low}, got {number!r}")
+    return int(number)
+
+
 def check_range(feature_range: Any) -> tuple[float, float]:
     """Return the ends of the output range."""
     try:
@@ -151,7 +158,7 @@ def check_range(feature_range: Any) -> tuple[float, float]:
 def _sort_out_objects(y: NDArray[Any]) -> NDArray[Any]:
     """Turn an object array of numbers into numbers and check that labels are all there."""
     for row, label in enumerate(y.ravel()):
-        if _is_missing(label):
+        if is_missing(label):
             raise ValueError(f"Input y contains NaN. First at row {row // (y.size // len(y))}.")
     if all(isinstance(label, (Real, np.number, np.bool_)) for label in y.ravel()):
         return np.array(y.tolist())
@@ -161,12 +168,12 @@ def _sort_out_objects(y: NDArray[Any]) -> NDArray[Any]:
     raise ValueError(f"y must hold numbers only or strings only, got {kinds}")
 
 
-def _is_missing(label: Any) -> bool:
+def is_missing(label: Any) -> bool:
     """Tell None, NaN and pandas' NA, which cannot be compared."""
     return label is None or type(label).__name__ in ("NAType", "NaTType") or bool(label != label)
 
 
-def _columns(X: Any) -> Iterator[tuple[str, Any]]:
+def named_columns(X: Any) -> Iterator[tuple[str, Any]]:
     """Yield the name and the content of every column of a data frame or an array of two dimensions."""
     if hasattr(X, "columns") and hasattr(X, "iloc"):
         yield from ((repr(name), X.iloc[:, j]) for j, name in enumerate(X.columns))
@@ -176,7 +183,7 @@ def _columns(X: Any) -> Iterator[tuple[str, Any]]:
         yield from ((str(j), X[:, j]) for j in range(X.shape[1]))
 
 
-def _is_temporal(column: Any) -> bool:
+def is_temporal(column: Any) -> bool:
     dtype = column.dtype
     return getattr(dtype, "kind", "") in tuple("mM") or (
         hasattr(dtype, "is_temporal") and dtype.is_temporal()
@@ -188,7 +195,7 @@ def _find_culprit(X: Any) -> str | None:
     if isinstance(X, (list, tuple)):
         X = np.array(X, dtype=object)
     is_matrix = isinstance(X, np.ndarray) and X.ndim == 2
-    for name, column in ((str(j), X[:, j]) for j in range(X.shape[1])) if is_matrix else _columns(X):
+    for name, column in ((str(j), X[:, j]) for j in range(X.shape[1])) if is_matrix else named_columns(X):
         values = np.asarray(column)
         if values.dtype.kind == "c":
             return f"Column {name} is complex."
@@ -196,7 +203,7 @@ def _find_culprit(X: Any) -> str | None:
             try:
                 number = float(value)
             except (TypeError, ValueError):
-                if _is_missing(value):
+                if is_missing(value):
                     continue
                 plain_value = value.item() if isinstance(value, np.generic) else value
                 return f"First in column {name}, row {row}: {plain_value!r}."

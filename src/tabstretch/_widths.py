@@ -13,20 +13,19 @@ WIDTH_FLOOR = 1e-6
 NEGLIGIBLE_VARIATION = 1e-9
 
 
-def remove_noise(variation: Column, noise: Column, n_bandwidths: float) -> tuple[Column, float]:
+def remove_noise(variation: Column, noise: Column, margin: float) -> tuple[Column, float]:
     """Subtract what noise alone would show from the variation, and say how far to distrust the rest.
 
     Returns the corrected variation and the shrinkage, one for a column whose variation is all noise.
 
     NOTE[DIFF] The paper takes the variation as it is; a column of pure noise then gets a stretch of
-    its own. The variation of pure noise strays from its expectation by about 0.55 / sqrt(n_bandwidths)
-    of it, where `n_bandwidths` says how many bandwidths the rows fill. Two such deviations count as
-    noise, and from there the shrinkage falls fast (`docs/signal.md` has the measurements).
+    its own. The variation of pure noise strays from its expectation; up to `margin` times as much counts
+    as noise, and from there the shrinkage falls fast (`docs/signal.md` has the measurements).
     """
     total = float(variation.sum())
     if total <= NEGLIGIBLE_VARIATION:
         return np.zeros_like(variation), 1.0
-    largest_noise = float(noise.sum()) * (1.0 + 1.1 / np.sqrt(n_bandwidths))
+    largest_noise = margin * float(noise.sum())
     shrinkage = min(1.0, (largest_noise / total) ** 4)
     return np.sqrt(np.maximum(variation**2 - noise**2, 0.0)), shrinkage
 

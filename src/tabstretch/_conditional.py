@@ -1,0 +1,230 @@
+"""Conditional variation: how much a teacher's prediction varies when one column moves and the others stay.
+
+Teachers that see all columns are cross-fitted; each is swept along every column for rows it has not seen.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import check_random_state
+
+from tabstretch._cells import Column
+from tabstretch._folds import Folds
+from tabstretch._lessons import make_lessons
+from tabstretch._magnitude import power_of_two_scale
+from tabstretch._target import Target
+from tabstretch._teacher import FittedTeacher
+from tabstretch._threads import map_in_threads
+from tabstretch._variation import Variation
+
+# But for about one column in fifty, pure noise shows at most this many times what its shadows show
+# (docs/signal.md has the measurements).
+NOISE_MARGIN = 1.6
+# The profile of noise along a column has this many pieces.
+_PROFILE_PIECES = 16
+# Curves are drawn at no more places than this; bins beyond it share what lies between two places.
+_MAX_PLACES = 1025
+# Individual curves are held this many numbers at a time.
+_NUMBERS_AT_ONCE = 1 << 22
+
+
+class Curves(NamedTuple):
+    """What the teachers predict when one column moves and the others stay.
+
+    Attributes
+    ----------
+    places : array of shape (n_places,)
+        Values that the column takes: its bin edges, or some of them.
+    variation : array of shape (n_places - 1,)
+        Mean over rows of the variation of their curves between neighbouring places.
+    mean : array of shape (n_places, n_outputs)
+        Mean over rows of their curves.
+    spread : array of shape (n_places, n_outputs)
+        Standard deviation over rows of their curves, each centred; zero for a column that has no interaction
+        with others.
+    outputs : array of shape (n_outputs,)
+        Which outputs of the teachers they are.
+    """
+
+    places: Column
+    variation: Column
+    mean: Column
+    spread: Column
+    outputs: NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class Lecture:
+    """The teachers of one fold, one for each lesson, and weighted rows that they have not seen."""
+
+    teachers: list[FittedTeacher]
+    rows: NDArray[np.float64]
+    weight: Column
+
+
+@dataclass(frozen=True)
+class Teaching:
+    """How teachers are trained and asked, and everything they learn from but the columns."""
+
+    teacher: Any
+    n_curves: int
+    target: Target
+    folds: Folds
+    weight: Column | None
+    random_state: Any
+    n_jobs: int | None
+
+
+def conditional_variation(
+    X: NDArray[Any],
+    context: NDArray[np.float64] | None,
+    edges: list[Column],
+    teaching: Teaching,
+    *,
+    with_noise: bool,
+) -> list[tuple[Variation, Curves]]:
+    """Return, for every column, the variation in its bins and the part noise would show, and its curves.
+
+    NOTE[DIFF] The paper's variation is that of the target along one column, whatever the others are; a
+    column that matters only together with others then looks flat.
+
+    The noise is measured on shadows: the teachers also see a copy of every column with its rows shuffled,
+    and what they make of it is made of nothing.
+    """
+    n_columns = X.shape[1]
+    scale = np.array([power_of_two_scale(column) if len(column) else 1.0 for column in edges])
+    table = [X * scale, *([X * scale] if with_noise else []), *([] if context is None else [context])]
+    shadows = range(n_columns, 2 * n_columns if with_noise else n_columns)
+    lectures = _give_lectures(np.hstack(table), shadows, teaching)
+    places = [column[_thinned(len(column))] * by for column, by in zip(edges, scale, strict=True)]
+    jobs = [(lectures, j, places[j % n_columns]) for j in range(n_columns + len(shadows))]
+    sweeps = map_in_threads(_sweep, jobs, teaching.n_jobs)
+    curves = [
+        sweep._replace(places=sweep.places / by) for sweep, by in zip(sweeps[:n_columns], scale, strict=True)
+    ]
+    noise = _shadow_noise(sweeps[n_columns:], edges)
+    observed = [
+        _share_out(each.variation, len(column) - 1) for each, column in zip(curves, edges, strict=True)
+    ]
+    return [(Variation(*pair), each) for *pair, each in zip(observed, noise, curves, strict=True)]
+
+
+def _give_lectures(table: NDArray[np.float64], shadows: range, teaching: Teaching) -> list[Lecture]:
+    """Fit the teachers of every fold."""
+    splits = teaching.folds.rows()
+    random = check_random_state(teaching.random_state)
+    seeds = random.randint(np.iinfo(np.int32).max, size=len(splits))
+    n_rows = -(-teaching.n_curves // max(len(splits), 1))
+    # The default teacher uses all cores by itself.
+    n_jobs = 1 if teaching.teacher is None else teaching.n_jobs
+    jobs = [
+        (table, shadows, teaching, train, held, n_rows, int(seed))
+        for (train, held), seed in zip(splits, seeds, strict=True)
+    ]
+    return map_in_threads(_give_lecture, jobs, n_jobs)
+
+
+def _give_lecture(
+    table: NDArray[np.float64],
+    shadows: range,
+    teaching: Teaching,
+    train: NDArray[np.intp],
+    held: NDArray[np.intp],
+    n_rows: int,
+    seed: int,
+) -> Lecture:
+    random = np.random.RandomState(seed)
+    ask = random.permutation(held)[:n_rows]
+    part = table[np.concatenate([train, ask])]
+    for column in shadows:
+        part[:, column] = random.permutation(part[:, column])
+    weight = np.ones(len(table)) if teaching.weight is None else teaching.weight
+    teachers = [
+        FittedTeacher(
+            teaching.teacher,
+            part[: len(train)],
+            lesson,
+            lesson.y[train],
+            None if teaching.weight is None else weight[train],
+            seed,
+        )
+        for lesson in make_lessons(teaching.target, project=teaching.teacher is None)
+    ]
+    return Lecture(teachers, part[len(train) :], weight[ask])
+
+
+def _sweep(lectures: list[Lecture], column: int, places: Column) -> Curves:
+    """Move one column through places for all rows of all lectures, some rows at a time."""
+    n_places = len(places)
+    variation, total = np.zeros(max(n_places - 1, 0)), 0.0
+    level: Any = np.zeros((n_places, 1))
+    shape, square = level, level
+    for lecture in lectures if n_places > 1 else []:
+        n_outputs = sum(max(teacher.lesson.n_classes, 1) for teacher in lecture.teachers)
+        at_once = max(1, _NUMBERS_AT_ONCE // (n_places * n_outputs))
+        for start in range(0, len(lecture.rows), at_once):
+            some = slice(start, start + at_once)
+            rows, weight = lecture.rows[some], lecture.weight[some]
+            curves = np.concatenate(
+                [teacher.sweep(rows, column, places) for teacher in lecture.teachers], axis=2
+            )
+            steps = np.diff(curves, axis=1)
+            variation += weight @ np.sqrt(np.einsum("ijk,ijk->ij", steps, steps))
+            centred = curves - curves.mean(axis=1, keepdims=True)
+            level = level + np.tensordot(weight, curves, 1)
+            shape = shape + np.tensordot(weight, centred, 1)
+            square = square + np.tensordot(weight, centred**2, 1)
+            total += float(weight.sum())
+    total = max(total, np.finfo(float).tiny)
+    spread = np.sqrt(np.maximum(square / total - (shape / total) ** 2, 0.0))
+    return Curves(places, variation / total, level / total, spread, np.arange(level.shape[1]))
+
+
+def _shadow_noise(shadows: list[Curves], edges: list[Column]) -> list[Column]:
+    """Return the variation that noise shows in every bin of every column.
+
+    Trees see nothing of a column but its order, so that shadows with about as many bins are alike, and their
+    mean strays less than each of them. It is spread over the bins by their mean profile, which is the same
+    from both ends: trees overfit most at the ends of a column.
+    """
+    n_bins = [max(len(column) - 1, 0) for column in edges]
+    if not shadows:
+        return [np.zeros(n) for n in n_bins]
+    totals = np.array([curves.variation.sum() for curves in shadows])
+    profiles = np.array([_profile(curves.variation) for curves in shadows])
+    profiles = (profiles + profiles[:, ::-1]) / 2.0
+    size = np.round(np.log2(np.maximum(n_bins, 1)))
+    noise = []
+    for own_size, n in zip(size, n_bins, strict=True):
+        alike = size == own_size
+        height = np.concatenate([[0.0], np.cumsum(profiles[alike].sum(axis=0))])
+        reached = np.interp(np.linspace(0.0, 1.0, n + 1), np.linspace(0.0, 1.0, len(height)), height)
+        share = np.diff(reached) / height[-1] if height[-1] > 0 else np.zeros(n)
+        noise.append(totals[alike].mean() * share)
+    return noise
+
+
+def _profile(variation: Column) -> Column:
+    """Return how variation is spread over equally many bins each: shape (_PROFILE_PIECES,)."""
+    cumulative = np.concatenate([[0.0], np.cumsum(variation)])
+    ranks = np.linspace(0.0, 1.0, len(cumulative))
+    return np.diff(np.interp(np.linspace(0.0, 1.0, _PROFILE_PIECES + 1), ranks, cumulative))
+
+
+def _thinned(n_edges: int) -> NDArray[np.intp]:
+    """Return which edges become places: all, or some evenly spread that include both ends."""
+    if n_edges <= _MAX_PLACES:
+        return np.arange(n_edges)
+    return np.round(np.linspace(0, n_edges - 1, _MAX_PLACES)).astype(np.intp)
+
+
+def _share_out(variation: Column, n_bins: int) -> Column:
+    """Return the variation in bins from that between places, which neighbouring bins share evenly."""
+    if n_bins <= len(variation):
+        return variation
+    cumulative = np.concatenate([[0.0], np.cumsum(variation)])
+    return np.diff(np.interp(np.arange(n_bins + 1), _thinned(n_bins + 1), cumulative))

@@ -1,0 +1,111 @@
+"""Supervise all columns at once, by teachers that see them together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import check_random_state
+
+from tabstretch._cells import Column
+from tabstretch._column import ColumnFit, Evidence, TargetFit, marginal_evidence, supervise, weigh
+from tabstretch._conditional import NOISE_MARGIN, Curves, Teaching, conditional_variation
+from tabstretch._folds import Splits, keep_rows, make_folds
+from tabstretch._target import Target
+from tabstretch._threads import map_in_threads
+from tabstretch._variation import Variation
+from tabstretch._widths import NEGLIGIBLE_VARIATION
+
+# Of many classes or outputs, the curves of those that vary most are kept for showing.
+_CURVES_KEPT = 8
+
+
+@dataclass(frozen=True)
+class TeacherFit:
+    """How to supervise columns by teachers."""
+
+    teacher: Any
+    n_curves: int
+    max_rows: int
+    n_neighbors: float | None
+    shrinkage: float | None
+    random_state: Any
+    n_jobs: int | None
+
+
+def supervise_by_teachers(
+    columns: list[ColumnFit],
+    X: NDArray[Any],
+    context: NDArray[np.float64] | None,
+    target: Target,
+    splits: int | Splits,
+    weight: Column | None,
+    how: TeacherFit,
+    **weights: float,
+) -> list[ColumnFit]:
+    """Return the fits of all columns with the widths that the conditional variation asks for.
+
+    Teachers learn from a random sample of at most `max_rows` rows.
+    """
+    random = check_random_state(how.random_state)
+    if len(X) > how.max_rows:
+        kept = np.zeros(len(X), dtype=bool)
+        kept[random.permutation(len(X))[: how.max_rows]] = True
+        X, target, splits = X[kept], target.take(np.flatnonzero(kept)), keep_rows(splits, kept)
+        context = None if context is None else context[kept]
+        weight = None if weight is None else weight[kept]
+    folds = make_folds(splits, target, random)
+    teaching = Teaching(how.teacher, how.n_curves, target, folds, weight, random, how.n_jobs)
+    edges = [column.edges for column in columns]
+    if target.constant:
+        return [_supervise(column, _no_evidence(column, "constant target"), **weights) for column in columns]
+    found = conditional_variation(X, context, edges, teaching, with_noise=how.shrinkage is None)
+    marginal = TargetFit(target, folds, how.n_neighbors, "within_fold", how.shrinkage)
+    jobs = [
+        (column, X[:, j], weight, variation, _most_varied(curves), marginal)
+        for j, (column, (variation, curves)) in enumerate(zip(columns, found, strict=True))
+    ]
+    return map_in_threads(partial(_finish, weights), jobs, how.n_jobs)
+
+
+def _finish(
+    weights: dict[str, float],
+    column: ColumnFit,
+    x: NDArray[Any],
+    weight: Column | None,
+    variation: Variation,
+    curves: Curves,
+    marginal: TargetFit,
+) -> ColumnFit:
+    """Return one column's fit, with its curves and, for comparison, its marginal variation."""
+    if len(column.edges) < 2:
+        return column
+    if variation.observed.sum() <= NEGLIGIBLE_VARIATION:
+        evidence = _no_evidence(column, "negligible variation of the teachers' predictions")
+    elif marginal.shrinkage is not None:
+        evidence = Evidence(variation.observed, marginal.shrinkage, None)
+    else:
+        evidence = weigh(variation, margin=NOISE_MARGIN)
+    alone = marginal_evidence(x, column.edges, weight, marginal).variation
+    return replace(_supervise(column, evidence, **weights), curves=curves, marginal=alone)
+
+
+def _supervise(column: ColumnFit, evidence: Evidence, **weights: float) -> ColumnFit:
+    return column if len(column.edges) < 2 else supervise(column, evidence, **weights)
+
+
+def _most_varied(curves: Curves) -> Curves:
+    if curves.mean.shape[1] <= _CURVES_KEPT:
+        return curves
+    kept = np.sort(np.argsort(-np.ptp(curves.mean, axis=0), kind="stable")[:_CURVES_KEPT])
+    return curves._replace(
+        mean=curves.mean[:, kept], spread=curves.spread[:, kept], outputs=curves.outputs[kept]
+    )
+
+
+def _no_evidence(column: ColumnFit, reason: str) -> Evidence:
+    """Return that the target says nothing of a column, and why."""
+    return Evidence(np.zeros(max(len(column.edges) - 1, 0)), 1.0, reason)
