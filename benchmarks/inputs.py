@@ -6,6 +6,7 @@ import json
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -137,19 +138,41 @@ def unsupervised_stretch(dataset: Dataset, **params: Any) -> Transformer:
     return StretchTransformer(**params).fit(dataset.numeric["train"])
 
 
-def _named_grid() -> dict[str, Transformation]:
+# n_bins, rank_weight, value_weight
+UNSUPERVISED = [(256, 0, 2), (256, 0, 1), (256, 0, 0)]
+MARGINAL = [(64, 0, 0), (256, 0, 1), (256, 1, 1), (256, 1, 2)]
+CONDITIONAL = [
+    *((256, *weights) for weights in ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2))),
+    *((64, *weights) for weights in ((0, 1), (0, 2), (1, 2))),
+]
+
+
+def _named_transformations() -> dict[str, Transformation]:
     """The transformations that are compared, by name."""
+    paper = {"variation": "pooled", "shrinkage": 0.0, "rank_weight": 0, "value_weight": 0, "n_bins": 64}
+    views = {"output": "views"}
     named: dict[str, Transformation] = {
         "standard": lambda data: preprocessing.StandardScaler().fit(data.numeric["train"]),
         "rs_sc": lambda data: RobustSquash().fit(data.numeric["train"]),
         "ple_t": lambda data: TreeBins(data.task).fit(data.numeric["train"], data.target["train"]),
         "quantile": quantile,
         "yeo_johnson": yeo_johnson,
+        "paper_b64": partial(supervised_stretch, **paper),
+        "views_unsup": partial(unsupervised_stretch, **views),
+        "views_within": partial(supervised_stretch, variation="within_fold", **views),
+        "views_cond": partial(supervised_stretch, variation="conditional", **views),
     }
+    for n_bins, _, value in UNSUPERVISED:
+        params: dict[str, Any] = {"n_bins": n_bins, "value_weight": value}
+        named[f"unsup_b{n_bins}_v{value}"] = partial(unsupervised_stretch, **params)
+    for name, variation, grid in (("within", "within_fold", MARGINAL), ("cond", "conditional", CONDITIONAL)):
+        for n_bins, rank, value in grid:
+            params = {"n_bins": n_bins, "rank_weight": rank, "value_weight": value, "variation": variation}
+            named[f"{name}_b{n_bins}_r{rank}_v{value}"] = partial(supervised_stretch, **params)
     return named
 
 
-TRANSFORMATIONS = _named_grid()
+TRANSFORMATIONS = _named_transformations()
 
 
 def network_inputs(dataset: Dataset, transformation: Transformation) -> dict[str, np.ndarray]:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.preprocessing import QuantileTransformer, StandardScaler
 from sklearn.tree import DecisionTreeRegressor
 
@@ -62,8 +63,9 @@ def resident(key):
 
 X, y, classes = make_data(int(sys.argv[2]))
 target = {"y": y, "classes": classes, "none": None}[sys.argv[4]]
-Transformer = StretchTransformer if target is None else SupervisedStretchTransformer
-model = Transformer(64, n_jobs=int(sys.argv[3]))
+model = StretchTransformer(64, n_jobs=int(sys.argv[3]))
+if target is not None:
+    model = SupervisedStretchTransformer(64, variation="within_fold", n_jobs=int(sys.argv[3]))
 model.fit(X[:1000], None if target is None else target[:1000]).transform(X[:1000])
 before = resident("VmRSS")
 Path("/proc/self/clear_refs").write_text("5")  # forget the peak so far
@@ -92,7 +94,7 @@ def fit_and_transform_rows(
 ) -> list[Row]:
     """Times of fit and transform against the peers'."""
     stretch = StretchTransformer(64, n_jobs=jobs)
-    supervised = SupervisedStretchTransformer(64, n_jobs=jobs)
+    supervised = SupervisedStretchTransformer(64, variation="within_fold", n_jobs=jobs)
     supervised.fit(X[:1000], y[:1000]).transform(X[:1000])
     quantile = QuantileTransformer(subsample=None)
     quantile_fit = seconds(lambda: quantile.fit(X), repeats)
@@ -123,6 +125,24 @@ def fit_and_transform_rows(
     ]
 
 
+def conditional_rows(largest: int, jobs: int, repeats: int) -> list[Row]:
+    """Fits that see interactions, of a long and of a wide table, against one fit of the default teacher."""
+    shapes = {f"{largest:.0e} x 20": (largest, 20, 15.0), "5000 x 200": (min(largest, 5000), 200, 20.0)}
+    rows = []
+    for name, (n_rows, n_columns, bar) in shapes.items():
+        rng = np.random.default_rng(0)
+        X = rng.normal(size=(n_rows, n_columns))
+        y = X[:, 0] * X[:, 1] + np.sin(3 * X[:, 2]) + 0.5 * rng.normal(size=n_rows)
+        model = SupervisedStretchTransformer(variation="conditional", n_jobs=jobs)
+        n_taught = min(n_rows, model.teacher_rows)
+        teacher = HistGradientBoostingRegressor()
+        teacher.fit(X[:1000], y[:1000])
+        one_fit = seconds(lambda t=teacher, X=X, y=y, n=n_taught: t.fit(X[:n], y[:n]), repeats)
+        ours = seconds(lambda model=model, X=X, y=y: model.fit(X, y), repeats)
+        rows.append(at_most(f"conditional fit, {name}: ours / one boosting fit", ours / one_fit, bar))
+    return rows
+
+
 def growth_rows(largest: int, jobs: int, repeats: int) -> list[Row]:
     """Ten times the rows, one column: how many times the time."""
     rng = np.random.default_rng(0)
@@ -132,7 +152,7 @@ def growth_rows(largest: int, jobs: int, repeats: int) -> list[Row]:
         x = rng.normal(size=(n_rows, 1))
         y = np.tanh(x[:, 0]) + rng.normal(size=n_rows)
         plain = StretchTransformer(64, n_jobs=jobs)
-        supervised = SupervisedStretchTransformer(64, n_jobs=jobs)
+        supervised = SupervisedStretchTransformer(64, variation="within_fold", n_jobs=jobs)
         runs = repeats if n_rows > largest else 3 * repeats
         times["unsupervised fit"].append(seconds(lambda plain=plain, x=x: plain.fit(x), runs))
         times["supervised fit"].append(seconds(lambda model=supervised, x=x, y=y: model.fit(x, y), runs))
@@ -168,7 +188,7 @@ import numpy as np
 X = np.random.default_rng(0).normal(size=(1000, 10))
 y = X[:, 0] ** 2
 start_fit = time.perf_counter()
-tabstretch.SupervisedStretchTransformer().fit(X, y).transform(X)
+tabstretch.SupervisedStretchTransformer(variation="within_fold").fit(X, y).transform(X)
 print(imported - start, time.perf_counter() - start_fit)
 """
 
@@ -216,6 +236,7 @@ def main() -> None:
     del X, y, classes
     if Path("/proc/self/clear_refs").exists():  # elsewhere than on Linux the peak cannot be read
         rows += memory_rows(arguments.rows, arguments.jobs)
+    rows += conditional_rows(arguments.rows, arguments.jobs, arguments.repeats)
     rows += growth_rows(arguments.rows, arguments.jobs, arguments.repeats)
     rows += start_up_rows()
     width = max(len(row[0]) for row in rows)

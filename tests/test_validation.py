@@ -190,7 +190,10 @@ def test_parameters_of_both(transformer: Any, params: dict[str, Any], message: s
         ({"shrinkage": None}, "got None"),
         ({"n_neighbors": 0}, "n_neighbors must be a finite number, at least 1, got 0"),
         ({"n_neighbors": "all"}, "got 'all'"),
-        ({"variation": "total"}, "variation must be one of ('within_fold', 'pooled', 'conditional'), got 'total'"),
+        (
+            {"variation": "total"},
+            "variation must be one of ('within_fold', 'pooled', 'conditional'), got 'total'",
+        ),
         ({"cv": 1}, "cv must be an integer of at least 2"),
         ({"cv": "five"}, "got 'five'"),
         ({"cv": True}, "got True"),

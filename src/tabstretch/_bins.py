@@ -54,6 +54,14 @@ def bin_weights(cells: Cells, edges: NDArray[np.float64]) -> NDArray[np.float64]
     return counts / counts.sum()
 
 
+def quartiles(cells: Cells) -> NDArray[np.float64]:
+    """Return the three quartiles of a column, to within a cell where cells are ranges of values."""
+    cumulative = np.cumsum(cells.weight)
+    below, above, share = _quantile_ranks(float(cumulative[-1]), 4)
+    low, high = _at_rank(cells.mean, cumulative, below), _at_rank(cells.mean, cumulative, above)
+    return _interpolate(low, high, share)[1:-1]
+
+
 def _edges_of_long_column(x: Column, n_bins: int, weight: Column | None, cells: Cells) -> NDArray[np.float64]:
     """Sort only the cells that hold a wanted quantile: exact, and linear in the number of rows."""
     cumulative = np.cumsum(cells.weight)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tabstretch._bins import bin_edges, bin_weights
+from tabstretch._bins import bin_edges, bin_weights, quartiles
 from tabstretch._cells import Cells, Column, cut_into_cells
 from tabstretch._conditional import Curves
 from tabstretch._folds import Folds
@@ -24,7 +24,7 @@ class ColumnFit:
 
     `variation` (noise removed) and `shrinkage` are empty and zero for a column fitted without a
     target; `bin_weight` is the share of the rows in each bin. `curves` are those of the teachers, and
-    `marginal` is the variation without them, if there were teachers.
+    `marginal` is the variation without them, if there were teachers. `quartiles` are the column's own.
     """
 
     edges: Column
@@ -35,6 +35,7 @@ class ColumnFit:
     fallback: str | None = None
     curves: Curves | None = None
     marginal: Column | None = None
+    quartiles: Column = field(default_factory=lambda: np.empty(0))
 
 
 @dataclass(frozen=True)
@@ -77,9 +78,13 @@ def fit_column(
     widths = stretch_widths(
         np.zeros(len(edges) - 1), edges, rank_weight=rank_weight, value_weight=value_weight
     )
-    fallback = _why_fewer_bins(cells, edges, n_bins)
     fit = ColumnFit(
-        _unscale(edges, scale, x), widths, bin_weights(cells, edges), np.empty(0), fallback=fallback
+        _unscale(edges, scale, x),
+        widths,
+        bin_weights(cells, edges),
+        np.empty(0),
+        fallback=_why_fewer_bins(cells, edges, n_bins),
+        quartiles=quartiles(cells) / scale,
     )
     if supervision is None:
         return fit

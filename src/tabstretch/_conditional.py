@@ -16,16 +16,12 @@ from tabstretch._cells import Column
 from tabstretch._folds import Folds
 from tabstretch._lessons import make_lessons
 from tabstretch._magnitude import power_of_two_scale
+from tabstretch._shadows import choose_shadows, shadow_noise
 from tabstretch._target import Target
 from tabstretch._teacher import FittedTeacher
-from tabstretch._threads import map_in_threads
+from tabstretch._threads import map_models_in_threads
 from tabstretch._variation import Variation
 
-# But for about one column in fifty, pure noise shows at most this many times what its shadows show
-# (docs/signal.md has the measurements).
-NOISE_MARGIN = 1.6
-# The profile of noise along a column has this many pieces.
-_PROFILE_PIECES = 16
 # Curves are drawn at no more places than this; bins beyond it share what lies between two places.
 _MAX_PLACES = 1025
 # Individual curves are held this many numbers at a time.
@@ -92,25 +88,27 @@ def conditional_variation(
     NOTE[DIFF] The paper's variation is that of the target along one column, whatever the others are; a
     column that matters only together with others then looks flat.
 
-    The noise is measured on shadows: the teachers also see a copy of every column with its rows shuffled,
-    and what they make of it is made of nothing.
+    The noise is measured on shadows (`_shadows`), which the teachers see beside the columns.
     """
     n_columns = X.shape[1]
     scale = np.array([power_of_two_scale(column) if len(column) else 1.0 for column in edges])
-    table = [X * scale, *([X * scale] if with_noise else []), *([] if context is None else [context])]
-    shadows = range(n_columns, 2 * n_columns if with_noise else n_columns)
+    n_bins = np.array([max(len(column) - 1, 0) for column in edges])
+    casts = choose_shadows(n_bins) if with_noise else np.empty(0, dtype=np.intp)
+    table = [X * scale, X[:, casts] * scale[casts], *([] if context is None else [context])]
+    shadows = range(n_columns, n_columns + len(casts))
     lectures = _give_lectures(np.hstack(table), shadows, teaching)
     places = [column[_thinned(len(column))] * by for column, by in zip(edges, scale, strict=True)]
-    jobs = [(lectures, j, places[j % n_columns]) for j in range(n_columns + len(shadows))]
-    sweeps = map_in_threads(_sweep, jobs, teaching.n_jobs)
-    curves = [
-        sweep._replace(places=sweep.places / by) for sweep, by in zip(sweeps[:n_columns], scale, strict=True)
+    places += [places[j] for j in casts]
+    jobs = [(lectures, j, values) for j, values in enumerate(places)]
+    sweeps = map_models_in_threads(_sweep, jobs, teaching.n_jobs)
+    noise = shadow_noise([sweeps[j].variation for j in shadows], n_bins[casts], n_bins)
+    return [
+        (
+            Variation(_share_out(sweep.variation, len(in_bins)), in_bins),
+            sweep._replace(places=sweep.places / by),
+        )
+        for sweep, in_bins, by in zip(sweeps[:n_columns], noise, scale, strict=True)
     ]
-    noise = _shadow_noise(sweeps[n_columns:], edges)
-    observed = [
-        _share_out(each.variation, len(column) - 1) for each, column in zip(curves, edges, strict=True)
-    ]
-    return [(Variation(*pair), each) for *pair, each in zip(observed, noise, curves, strict=True)]
 
 
 def _give_lectures(table: NDArray[np.float64], shadows: range, teaching: Teaching) -> list[Lecture]:
@@ -119,13 +117,11 @@ def _give_lectures(table: NDArray[np.float64], shadows: range, teaching: Teachin
     random = check_random_state(teaching.random_state)
     seeds = random.randint(np.iinfo(np.int32).max, size=len(splits))
     n_rows = -(-teaching.n_curves // max(len(splits), 1))
-    # The default teacher uses all cores by itself.
-    n_jobs = 1 if teaching.teacher is None else teaching.n_jobs
     jobs = [
         (table, shadows, teaching, train, held, n_rows, int(seed))
         for (train, held), seed in zip(splits, seeds, strict=True)
     ]
-    return map_in_threads(_give_lecture, jobs, n_jobs)
+    return map_models_in_threads(_give_lecture, jobs, teaching.n_jobs)
 
 
 def _give_lecture(
@@ -182,37 +178,6 @@ def _sweep(lectures: list[Lecture], column: int, places: Column) -> Curves:
     total = max(total, np.finfo(float).tiny)
     spread = np.sqrt(np.maximum(square / total - (shape / total) ** 2, 0.0))
     return Curves(places, variation / total, level / total, spread, np.arange(level.shape[1]))
-
-
-def _shadow_noise(shadows: list[Curves], edges: list[Column]) -> list[Column]:
-    """Return the variation that noise shows in every bin of every column.
-
-    Trees see nothing of a column but its order, so that shadows with about as many bins are alike, and their
-    mean strays less than each of them. It is spread over the bins by their mean profile, which is the same
-    from both ends: trees overfit most at the ends of a column.
-    """
-    n_bins = [max(len(column) - 1, 0) for column in edges]
-    if not shadows:
-        return [np.zeros(n) for n in n_bins]
-    totals = np.array([curves.variation.sum() for curves in shadows])
-    profiles = np.array([_profile(curves.variation) for curves in shadows])
-    profiles = (profiles + profiles[:, ::-1]) / 2.0
-    size = np.round(np.log2(np.maximum(n_bins, 1)))
-    noise = []
-    for own_size, n in zip(size, n_bins, strict=True):
-        alike = size == own_size
-        height = np.concatenate([[0.0], np.cumsum(profiles[alike].sum(axis=0))])
-        reached = np.interp(np.linspace(0.0, 1.0, n + 1), np.linspace(0.0, 1.0, len(height)), height)
-        share = np.diff(reached) / height[-1] if height[-1] > 0 else np.zeros(n)
-        noise.append(totals[alike].mean() * share)
-    return noise
-
-
-def _profile(variation: Column) -> Column:
-    """Return how variation is spread over equally many bins each: shape (_PROFILE_PIECES,)."""
-    cumulative = np.concatenate([[0.0], np.cumsum(variation)])
-    ranks = np.linspace(0.0, 1.0, len(cumulative))
-    return np.diff(np.interp(np.linspace(0.0, 1.0, _PROFILE_PIECES + 1), ranks, cumulative))
 
 
 def _thinned(n_edges: int) -> NDArray[np.intp]:

@@ -12,8 +12,9 @@ from sklearn.utils import check_random_state
 
 from tabstretch._cells import Column
 from tabstretch._column import ColumnFit, Evidence, TargetFit, marginal_evidence, supervise, weigh
-from tabstretch._conditional import NOISE_MARGIN, Curves, Teaching, conditional_variation
+from tabstretch._conditional import Curves, Teaching, conditional_variation
 from tabstretch._folds import Splits, keep_rows, make_folds
+from tabstretch._shadows import NOISE_MARGIN
 from tabstretch._target import Target
 from tabstretch._threads import map_in_threads
 from tabstretch._variation import Variation

@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from joblib import effective_n_jobs
+from threadpoolctl import threadpool_limits
 
 
 def map_in_threads(
@@ -22,3 +23,22 @@ def map_in_threads(
         return [function(*job) for job in jobs]
     with ThreadPoolExecutor(n_threads) as pool:
         return list(pool.map(lambda job: function(*job), jobs))
+
+
+def map_models_in_threads(
+    function: Callable[..., Any], jobs: Iterable[tuple[Any, ...]], n_jobs: int | None
+) -> list[Any]:
+    """Do the same for models that start OpenMP threads of their own: `n_jobs` threads in all.
+
+    Left alone, boosting takes all cores. Where other work wants them too, its threads wait for each other
+    and a fit of milliseconds can take minutes.
+    """
+    jobs = list(jobs)
+    n_threads = effective_n_jobs(n_jobs)
+    n_each = max(1, n_threads // max(1, min(n_threads, len(jobs))))
+
+    def run(*job: Any) -> Any:
+        with threadpool_limits(n_each, user_api="openmp"):
+            return function(*job)
+
+    return map_in_threads(run, jobs, n_jobs)

@@ -31,14 +31,14 @@ def view_widths(column: ColumnFit) -> dict[str, tuple[Column, Column]]:
 def squashed_value(column: ColumnFit) -> tuple[Column, Column]:
     """Return edges and widths of a map that keeps the column's shape but squashes its tails.
 
-    It is centred by the median and scaled by the interquartile range, both read off the bins, and
-    levels off smoothly three such ranges away: however far out a value lies, it cannot rule the others.
+    It is centred by the median and scaled by the interquartile range, and levels off smoothly three such
+    ranges away: however far out a value lies, it cannot rule the others. Where ties leave no interquartile
+    range, half the range takes its place.
     """
     scale = power_of_two_scale(column.edges)
     edges = column.edges * scale
-    share = np.concatenate([[0.0], np.cumsum(column.bin_weight)])
-    low, center, high = np.interp(np.array([0.25, 0.5, 0.75]) * share[-1], share, edges)
-    spread = max(high - low, np.finfo(float).tiny)
+    low, center, high = column.quartiles * scale
+    spread = high - low if high > low else (edges[-1] - edges[0]) / 2.0
     bottom, top = _squash((edges[[0, -1]] - center) / spread)
     heights = np.linspace(bottom, top, _VALUE_PIECES + 1)
     inner = np.clip(center + spread * _unsquash(heights[1:-1]), edges[0], edges[-1]) / scale
