@@ -44,6 +44,7 @@ types: $(READY)  ## check the types
 bench: $(READY)  ## measure speed and signal recovery
 	$(VENV)/bin/python benchmarks/speed.py
 	$(VENV)/bin/python benchmarks/signal_recovery.py
+	$(VENV)/bin/python benchmarks/conditional_noise.py
 
 clean:  ## remove the environments and everything generated
 	rm -rf $(VENV) $(VENV_OLDEST) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

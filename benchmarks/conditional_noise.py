@@ -28,6 +28,7 @@ def make_targets(X: np.ndarray, rng: np.random.Generator) -> Iterator[tuple[str,
     yield "product of two, noise .5", product + 0.5 * noise, 2
     yield "xor of two, noise .5", np.sign(product) + 0.5 * noise, 2
     yield "xor of two, noise 2", np.sign(product) + 2.0 * noise, 2
+    yield "xor of two, classes", product > 0, 2
     yield "xor of two, classes, 10 % flipped", (product > 0) ^ (rng.random(len(X)) < 0.1), 2
     yield "tanh and product, noise .5", 3 * np.tanh(2 * X[:, 0]) + X[:, 1] * X[:, 2] + 0.5 * noise, 3
 

@@ -104,7 +104,8 @@ def fast(
     folds = make_folds(list(splits), target, 0)
     n_curves = len(X) * len(splits)  # every held-out row
     teaching = Teaching(teacher, n_curves, target, folds, weight, np.random.RandomState(0), None)
-    return conditional_variation(X, context, edges, teaching, with_noise=False)
+    found = conditional_variation(X, context, edges, teaching, with_noise=False)
+    return [(variation, curves) for variation, _, curves in found]
 
 
 N = 90
@@ -234,7 +235,7 @@ def test_under_pure_noise_columns_show_what_their_shadows_show() -> None:
         teaching = Teaching(boosted(), 100, target, folds, None, np.random.RandomState(0), None)
         edges = [np.quantile(each, np.linspace(0, 1, BINS + 1)) for each in X.T]
         found = conditional_variation(X, None, edges, teaching, with_noise=True)
-        ratios += [variation.observed.sum() / variation.noise.sum() for variation, _ in found]
+        ratios += [variation.observed.sum() / variation.noise.sum() for variation, _, _ in found]
     assert np.mean(ratios) == pytest.approx(1, abs=0.25)
     assert max(ratios) < 2
 
@@ -661,6 +662,15 @@ def test_a_column_with_values_in_hardly_any_row(teacher: Any, n_values: int) -> 
     check_maps(fitted, X)
     assert fitted.n_bins_[1] == max(n_values - 1, 0)
     assert fitted.variation_[0].sum() > 0.5
+
+
+@pytest.mark.parametrize("teacher", [None, DecisionTreeRegressor(max_depth=4)])
+def test_a_column_without_values_in_the_rows_that_teachers_see(teacher: Any) -> None:
+    X = table(300, 2)
+    X[3:, 1] = np.nan
+    for seed in range(3):
+        fitted = conditional(8, n_curves=10, teacher=teacher, teacher_rows=40, cv=2, random_state=seed)
+        check_maps(fitted.fit(X, X[:, 0]), X)
 
 
 @pytest.mark.parametrize("scale", [1e308, 1e-310])

@@ -55,6 +55,17 @@ def test_demo_writes_its_report_and_figure(tmp_path: Path) -> None:
     assert "SupervisedStretchTransformer" in (tmp_path / "demo" / "report.txt").read_text()
 
 
+def test_interaction_example_draws_both_stretches(tmp_path: Path) -> None:
+    printed = run("examples/plot_interaction.py", str(tmp_path))
+    assert printed.count("variation no larger than noise") == 3 + 1  # all columns, then the one that is noise
+    assert all((tmp_path / f"{name}.png").stat().st_size > 10_000 for name in ("within_fold", "conditional"))
+
+
+def test_noise_benchmark_prints_a_row_per_target() -> None:
+    printed = run("benchmarks/conditional_noise.py", "--draws", "1", "--rows", "200")
+    assert len(re.findall(r"^(pure|product|xor|tanh).* 200 ", printed, re.MULTILINE)) == 7
+
+
 def test_signal_benchmark_prints_a_row_per_case() -> None:
     printed = run("benchmarks/signal_recovery.py", "--draws", "1", "--rows", "300")
     assert len(re.findall(r"^(tanh|step|line|hinge) ", printed, re.MULTILINE)) == 4 * 3 * 2

@@ -4,16 +4,22 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from tabstretch._shadows import choose_shadows, shadow_noise
+from tabstretch._shadows import Shadow, choose_shadows, shadow_noise
 
 
 def bins(*n_bins: int) -> np.ndarray:
     return np.array(n_bins, dtype=np.intp)
 
 
+def noise_of(variations: list[np.ndarray], shadow_bins: np.ndarray, n_bins: np.ndarray) -> list[np.ndarray]:
+    """What noise shows in every bin, for shadows of which only the variation matters."""
+    shadows = [Shadow(variation, variation[:1]) for variation in variations]
+    return [noise for noise, _ in shadow_noise(shadows, shadow_bins, n_bins)]
+
+
 def test_shadows_of_like_columns_share_their_mean_the_same_from_both_ends() -> None:
     shadows = [np.arange(32.0), np.full(32, 7.0), np.array([1.0, 3.0])]
-    first, second, short = shadow_noise(shadows, bins(32, 32, 2), bins(32, 32, 2))
+    first, second, short = noise_of(shadows, bins(32, 32, 2), bins(32, 32, 2))
     assert_allclose(first, second)
     assert_allclose(first.sum(), (np.arange(32.0).sum() + 7 * 32) / 2)
     assert_allclose(first, first[::-1])
@@ -22,7 +28,7 @@ def test_shadows_of_like_columns_share_their_mean_the_same_from_both_ends() -> N
 
 def test_about_as_many_bins_are_alike() -> None:
     shadows = [np.full(30, 1.0), np.full(35, 2.0), np.full(4, 0.5)]
-    first, second, short = shadow_noise(shadows, bins(30, 35, 4), bins(30, 35, 4))
+    first, second, short = noise_of(shadows, bins(30, 35, 4), bins(30, 35, 4))
     assert_allclose([first.sum(), second.sum(), short.sum()], [50, 50, 2])
     assert [len(first), len(second), len(short)] == [30, 35, 4]
 
@@ -30,36 +36,46 @@ def test_about_as_many_bins_are_alike() -> None:
 def test_a_profile_of_the_ends_stays_at_the_ends() -> None:
     shadow = np.zeros(64)
     shadow[:4] = 1.0  # overfitted at one end by chance
-    (noise,) = shadow_noise([shadow], bins(64), bins(64))
+    (noise,) = noise_of([shadow], bins(64), bins(64))
     assert_allclose(noise[[0, -1]], 0.5)
     assert_allclose(noise[4:-4], 0)
     assert_allclose(noise.sum(), 4)
 
 
 def test_columns_that_cast_none_use_the_likest() -> None:
-    noise = shadow_noise([np.full(8, 1.0), np.full(64, 3.0)], bins(8, 64), bins(2, 10, 100, 5000))
+    noise = noise_of([np.full(8, 1.0), np.full(64, 3.0)], bins(8, 64), bins(2, 10, 100, 5000))
     assert_allclose([each.sum() for each in noise], [8, 8, 192, 192])
     assert [len(each) for each in noise] == [2, 10, 100, 5000]
     assert all(np.all(each >= 0) for each in noise)
 
 
-def test_columns_without_bins_do_not_dilute_the_noise() -> None:
-    """A constant column's shadow varies by nothing; that of the column of two values is all there is."""
-    shadows = [np.array([2.0]), np.empty(0), np.empty(0)]
-    noise = shadow_noise(shadows, bins(1, 0, 0), bins(1, 0, 0))
+def test_columns_without_bins_cast_no_shadow_and_have_no_noise() -> None:
+    assert_array_equal(choose_shadows(bins(1, 0, 5, 0)), [0, 2])
+    noise = noise_of([np.array([2.0])], bins(1), bins(1, 0, 0))
     assert [len(each) for each in noise] == [1, 0, 0]
     assert_allclose(noise[0], [2.0])
 
 
+def test_noise_may_stray_as_far_as_alike_shadows_do() -> None:
+    """1.75 standard deviations of a shadow in one fold, relative to the mean, where eight others had 0.4."""
+    totals = [np.array([1.0, 3.0]), np.array([3.0, 1.0]), np.array([5.0, 5.0])]
+    shadows = [Shadow(np.full(n, each.mean() / n), each) for n, each in zip((8, 8, 64), totals, strict=True)]
+    margins = [margin for _, margin in shadow_noise(shadows, bins(8, 8, 64), bins(8, 64, 0))]
+    seen, usual = np.array([4 * 0.5**2, 0]), 8 * 0.4**2
+    assert_allclose(margins[:2], 1 + 1.75 * np.sqrt((seen + usual) / (np.array([4, 2]) + 8)))
+    silent = [Shadow(np.zeros(8), np.zeros(2))]
+    assert_allclose([margin for _, margin in shadow_noise(silent, bins(8), bins(8))], 1)
+
+
 def test_no_shadows_no_noise() -> None:
-    noise = shadow_noise([], bins(), bins(3, 0))
+    noise = noise_of([], bins(), bins(3, 0))
     assert_array_equal(noise[0], np.zeros(3))
     assert len(noise[1]) == 0
 
 
 @pytest.mark.parametrize("n_columns", [1, 2, 50])
 def test_every_column_casts_a_shadow_where_they_are_few(n_columns: int) -> None:
-    assert_array_equal(choose_shadows(np.arange(n_columns)), np.arange(n_columns))
+    assert_array_equal(choose_shadows(np.arange(n_columns) + 1), np.arange(n_columns))
 
 
 def test_of_many_columns_some_of_all_sizes_do() -> None:

@@ -1,13 +1,17 @@
 """The table of what a fit found."""
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 from samples import column, every_kth, noisy_target
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
 from tabstretch import StretchTransformer, SupervisedStretchTransformer, dirichlet_energy
 from tabstretch._column import ColumnFit
+from tabstretch._conditional import Curves, interaction_share
 from tabstretch._summary import steepest_share, summary_row
 
 N = 200
@@ -29,7 +33,7 @@ def test_a_row_for_every_column() -> None:
     assert list(table.index) == list(FRAME.columns)
     assert list(table["n_bins"]) == [8, 1, 0, 0, 8]
     numbers = ["total_variation", "energy_before", "energy_after", "steepest_tenth", "shrinkage"]
-    assert set(table.columns) == {"n_bins", *numbers, "fallback"}
+    assert set(table.columns) == {"n_bins", *numbers, "marginal_variation", "interaction", "fallback"}
     assert table.loc[["constant", "empty"], numbers].isna().all(axis=None)
     assert table.loc[["signal", "few", "noise"], numbers].notna().all(axis=None)
 
@@ -111,3 +115,91 @@ def test_arrays_get_made_up_names() -> None:
 def test_no_summary_before_fit() -> None:
     with pytest.raises(ValueError, match="is not fitted yet"):
         SupervisedStretchTransformer().summary()
+
+
+# Conditional fits
+
+
+def conditional(**params: Any) -> SupervisedStretchTransformer:
+    options: dict[str, Any] = {"rank_weight": 1.0, "value_weight": 1.0, "n_curves": 100, "random_state": 0}
+    options |= {"teacher": HistGradientBoostingRegressor(max_iter=30, early_stopping=False)}
+    return SupervisedStretchTransformer(8, **{**options, "variation": "conditional", **params})
+
+
+@pytest.mark.parametrize("variation", ["within_fold", "pooled"])
+@pytest.mark.parametrize("output", ["blend", "views"])
+def test_only_teachers_know_of_interactions(variation: str, output: str) -> None:
+    fitted = SupervisedStretchTransformer(
+        8, variation=variation, output=output, rank_weight=1.0, value_weight=1.0
+    )
+    table = fitted.fit(FRAME, Y).summary()
+    assert table[["marginal_variation", "interaction"]].isna().all(axis=None)
+
+
+def test_a_row_for_every_column_of_a_conditional_fit() -> None:
+    frame = FRAME.drop(columns="empty")
+    fitted = conditional().fit(frame, Y)
+    table = fitted.summary()
+    assert list(table.index) == list(frame.columns)
+    numbers = table.drop(columns=["n_bins", "fallback"])
+    assert numbers.loc["constant"].isna().all()
+    # A column that no tree splits on has no steepest tenth.
+    assert numbers.drop(index="constant", columns="steepest_tenth").notna().all(axis=None)
+    assert_allclose(table["total_variation"]["signal"], fitted.variation_[0].sum())
+    assert table["interaction"].drop(index="constant").between(0, 1).all()
+    assert table["fallback"]["constant"] == "one distinct value"
+    assert table["shrinkage"]["noise"] > 0.5 > table["shrinkage"]["signal"]
+
+
+def test_the_marginal_variation_is_that_of_a_marginal_fit() -> None:
+    splits = every_kth(N, 4)
+    alone = SupervisedStretchTransformer(
+        8, variation="within_fold", rank_weight=1.0, value_weight=1.0, cv=splits, n_neighbors=20
+    ).fit(FRAME, Y)
+    frame = FRAME.drop(columns="empty")
+    table = conditional(cv=splits, n_neighbors=20).fit(frame, Y).summary()
+    for name in ("signal", "few", "noise"):
+        assert_allclose(
+            table["marginal_variation"][name], alone.summary()["total_variation"][name], rtol=1e-9
+        )
+
+
+@pytest.mark.parametrize("classes", [False, True])
+def test_a_product_is_all_interaction_and_a_sum_none(classes: bool) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 2))
+    booster = HistGradientBoostingClassifier if classes else HistGradientBoostingRegressor
+    fitted = conditional(teacher=booster(max_iter=30, early_stopping=False))
+    product = X[:, 0] * X[:, 1]
+    table = fitted.fit(X, product > 0 if classes else product).summary()
+    assert np.all(table["interaction"] > 0.85)
+    assert np.all(table["total_variation"] > 3 * table["marginal_variation"])
+    if not classes:  # a probability is no sum: it cannot leave the range from 0 to 1
+        table = fitted.fit(X, np.tanh(X[:, 0]) + np.tanh(2 * X[:, 1])).summary()
+        assert np.all(table["interaction"] < 0.1)
+    table = fitted.fit(X, X[:, 0] > 0 if classes else np.tanh(X[:, 0])).summary()
+    assert table["interaction"]["x0"] < 0.05
+
+
+def test_an_interaction_by_hand() -> None:
+    """Two rows, one output: curves 0, 1, 2 and 0, 0, 0; then the same curve at two heights; then a cross."""
+
+    def share(*rows: list[float]) -> float:
+        curves = np.array(rows)[:, :, None]
+        centred = curves - curves.mean(axis=1, keepdims=True)
+        spread = centred.std(axis=0)
+        nothing = np.zeros(curves.shape[1] - 1)
+        return interaction_share(
+            Curves(np.arange(3.0), nothing, curves.mean(axis=0), spread, np.arange(1), np.zeros(1))
+        )
+
+    assert share([0, 1, 2], [0, 0, 0]) == pytest.approx(0.5)
+    assert share([0, 1, 2], [5, 6, 7]) == 0
+    assert share([0, 1, 2], [2, 1, 0]) == 1
+    assert share([1, 1, 1], [3, 3, 3]) == 0
+
+
+def test_a_constant_target_has_no_interaction_to_tell() -> None:
+    table = conditional(teacher=None).fit(FRAME[["signal", "noise"]], np.ones(N)).summary()
+    assert table[["marginal_variation", "interaction"]].isna().all(axis=None)
+    assert list(table["fallback"]) == ["constant target"] * 2

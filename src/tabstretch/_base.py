@@ -84,7 +84,7 @@ class BaseStretch(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             Names of the input columns, by default those seen in `fit`.
         """
         names = super().get_feature_names_out(input_features)
-        if self.output == "blend":
+        if self.views_ == ("blend",):
             return names
         return np.array([f"{name}_{view}" for name in names for view in self.views_], dtype=object)
 

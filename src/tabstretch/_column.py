@@ -35,6 +35,7 @@ class ColumnFit:
     fallback: str | None = None
     curves: Curves | None = None
     marginal: Column | None = None
+    interaction: float = np.nan
     quartiles: Column = field(default_factory=lambda: np.empty(0))
 
 
@@ -117,7 +118,10 @@ def marginal_evidence(
     x = np.ascontiguousarray(x, dtype=np.float64)
     scale = power_of_two_scale(edges)
     x, edges = (x, edges) if scale == 1.0 else (x * scale, edges * scale)
-    return _marginal_evidence(x, cut_into_cells(x, weight), edges, weight, supervision)
+    cells = cut_into_cells(x, weight)
+    if cells.n_cells == 0:
+        return Evidence(np.zeros(len(edges) - 1), 1.0, "no values")
+    return _marginal_evidence(x, cells, edges, weight, supervision)
 
 
 def _why_fewer_bins(cells: Cells, edges: Column, n_bins: int) -> str | None:

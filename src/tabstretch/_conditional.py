@@ -15,8 +15,8 @@ from sklearn.utils import check_random_state
 from tabstretch._cells import Column
 from tabstretch._folds import Folds
 from tabstretch._lessons import make_lessons
-from tabstretch._magnitude import power_of_two_scale
-from tabstretch._shadows import choose_shadows, shadow_noise
+from tabstretch._magnitude import scale_for_models
+from tabstretch._shadows import Shadow, choose_shadows, shadow_noise
 from tabstretch._target import Target
 from tabstretch._teacher import FittedTeacher
 from tabstretch._threads import map_models_in_threads
@@ -44,6 +44,8 @@ class Curves(NamedTuple):
         with others.
     outputs : array of shape (n_outputs,)
         Which outputs of the teachers they are.
+    by_lecture : array of shape (n_lectures,)
+        Total variation for the teachers of each fold.
     """
 
     places: Column
@@ -51,6 +53,7 @@ class Curves(NamedTuple):
     mean: Column
     spread: Column
     outputs: NDArray[np.intp]
+    by_lecture: Column
 
 
 @dataclass(frozen=True)
@@ -82,8 +85,10 @@ def conditional_variation(
     teaching: Teaching,
     *,
     with_noise: bool,
-) -> list[tuple[Variation, Curves]]:
-    """Return, for every column, the variation in its bins and the part noise would show, and its curves.
+) -> list[tuple[Variation, float, Curves]]:
+    """Return, for every column, the variation in its bins and what noise would show, and its curves.
+
+    Between them, how many times this noise a column of noise may show (the margin of `remove_noise`).
 
     NOTE[DIFF] The paper's variation is that of the target along one column, whatever the others are; a
     column that matters only together with others then looks flat.
@@ -91,23 +96,28 @@ def conditional_variation(
     The noise is measured on shadows (`_shadows`), which the teachers see beside the columns.
     """
     n_columns = X.shape[1]
-    scale = np.array([power_of_two_scale(column) if len(column) else 1.0 for column in edges])
+    X = np.asarray(X, dtype=np.float64)
+    scale = scale_for_models(X)
     n_bins = np.array([max(len(column) - 1, 0) for column in edges])
     casts = choose_shadows(n_bins) if with_noise else np.empty(0, dtype=np.intp)
-    table = [X * scale, X[:, casts] * scale[casts], *([] if context is None else [context])]
+    table = [X * scale, X[:, casts] * scale[casts]]
+    if context is not None:
+        table.append(context * scale_for_models(context))
     shadows = range(n_columns, n_columns + len(casts))
     lectures = _give_lectures(np.hstack(table), shadows, teaching)
     places = [column[_thinned(len(column))] * by for column, by in zip(edges, scale, strict=True)]
     places += [places[j] for j in casts]
     jobs = [(lectures, j, values) for j, values in enumerate(places)]
     sweeps = map_models_in_threads(_sweep, jobs, teaching.n_jobs)
-    noise = shadow_noise([sweeps[j].variation for j in shadows], n_bins[casts], n_bins)
+    cast_by = [Shadow(sweeps[j].variation, sweeps[j].by_lecture) for j in shadows]
+    noise = shadow_noise(cast_by, n_bins[casts], n_bins)
     return [
         (
-            Variation(_share_out(sweep.variation, len(in_bins)), in_bins),
+            Variation(_share_out(sweep.variation, n), each),
+            margin,
             sweep._replace(places=sweep.places / by),
         )
-        for sweep, in_bins, by in zip(sweeps[:n_columns], noise, scale, strict=True)
+        for sweep, (each, margin), n, by in zip(sweeps[:n_columns], noise, n_bins, scale, strict=True)
     ]
 
 
@@ -138,6 +148,8 @@ def _give_lecture(
     part = table[np.concatenate([train, ask])]
     for column in shadows:
         part[:, column] = random.permutation(part[:, column])
+    # Neither boosting nor imputers take a column without any value.
+    part[:, np.all(np.isnan(part[: len(train)]), axis=0)] = 0.0
     weight = np.ones(len(table)) if teaching.weight is None else teaching.weight
     teachers = [
         FittedTeacher(
@@ -159,7 +171,8 @@ def _sweep(lectures: list[Lecture], column: int, places: Column) -> Curves:
     variation, total = np.zeros(max(n_places - 1, 0)), 0.0
     level: Any = np.zeros((n_places, 1))
     shape, square = level, level
-    for lecture in lectures if n_places > 1 else []:
+    by_lecture = np.zeros(len(lectures))
+    for number, lecture in enumerate(lectures if n_places > 1 else []):
         n_outputs = sum(max(teacher.lesson.n_classes, 1) for teacher in lecture.teachers)
         at_once = max(1, _NUMBERS_AT_ONCE // (n_places * n_outputs))
         for start in range(0, len(lecture.rows), at_once):
@@ -169,15 +182,29 @@ def _sweep(lectures: list[Lecture], column: int, places: Column) -> Curves:
                 [teacher.sweep(rows, column, places) for teacher in lecture.teachers], axis=2
             )
             steps = np.diff(curves, axis=1)
-            variation += weight @ np.sqrt(np.einsum("ijk,ijk->ij", steps, steps))
+            lengths = weight @ np.sqrt(np.einsum("ijk,ijk->ij", steps, steps))
+            variation += lengths
+            by_lecture[number] += lengths.sum()
             centred = curves - curves.mean(axis=1, keepdims=True)
             level = level + np.tensordot(weight, curves, 1)
             shape = shape + np.tensordot(weight, centred, 1)
             square = square + np.tensordot(weight, centred**2, 1)
-            total += float(weight.sum())
+        by_lecture[number] /= lecture.weight.sum()
+        total += float(lecture.weight.sum())
     total = max(total, np.finfo(float).tiny)
     spread = np.sqrt(np.maximum(square / total - (shape / total) ** 2, 0.0))
-    return Curves(places, variation / total, level / total, spread, np.arange(level.shape[1]))
+    outputs = np.arange(level.shape[1])
+    return Curves(places, variation / total, level / total, spread, outputs, by_lecture)
+
+
+def interaction_share(curves: Curves) -> float:
+    """Return the share of the variance along the teachers' curves that depends on the row.
+
+    It is zero where all rows have the same curve but for its height, and one where the curves cancel out.
+    """
+    common = float(np.var(curves.mean, axis=0).sum())
+    own = float(np.mean(curves.spread**2, axis=0).sum())
+    return own / (common + own) if own > 0 else 0.0
 
 
 def _thinned(n_edges: int) -> NDArray[np.intp]:

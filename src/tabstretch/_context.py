@@ -12,6 +12,8 @@ from tabstretch._validation import is_missing, is_temporal, named_columns
 
 def encode_context(context: Any, n_rows: int) -> NDArray[np.float64]:
     """Return context columns as numbers: numbers as they are, anything else as codes, missing as NaN."""
+    if hasattr(context, "to_frame") and not hasattr(context, "columns"):
+        context = context.to_frame()  # a single column of a data frame
     if not hasattr(context, "columns"):
         context = np.asarray(context, dtype=None if hasattr(context, "dtype") else object)
         context = context.reshape(-1, 1) if context.ndim == 1 else context

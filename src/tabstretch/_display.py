@@ -83,7 +83,7 @@ class StretchDisplay:
 
         Parameters
         ----------
-        estimator : fitted StretchTransformer or SupervisedStretchTransformer
+        estimator : fitted StretchTransformer, SupervisedStretchTransformer or TableStretch
         X : array-like of shape (n_samples, n_features)
             Data, usually that of `fit`.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
@@ -94,6 +94,8 @@ class StretchDisplay:
             Where to draw; by default a new figure.
         """
         check_is_fitted(estimator)
+        if hasattr(estimator, "stretch_"):  # TableStretch
+            estimator, X = estimator.stretch_, X[estimator.numeric_columns_]
         names = estimator._input_names
         number = _find_feature(names, feature)
         matrix = check_matrix(estimator, X, reset=False)

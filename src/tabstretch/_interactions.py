@@ -12,9 +12,8 @@ from sklearn.utils import check_random_state
 
 from tabstretch._cells import Column
 from tabstretch._column import ColumnFit, Evidence, TargetFit, marginal_evidence, supervise, weigh
-from tabstretch._conditional import Curves, Teaching, conditional_variation
+from tabstretch._conditional import Curves, Teaching, conditional_variation, interaction_share
 from tabstretch._folds import Splits, keep_rows, make_folds
-from tabstretch._shadows import NOISE_MARGIN
 from tabstretch._target import Target
 from tabstretch._threads import map_in_threads
 from tabstretch._variation import Variation
@@ -66,8 +65,8 @@ def supervise_by_teachers(
     found = conditional_variation(X, context, edges, teaching, with_noise=how.shrinkage is None)
     marginal = TargetFit(target, folds, how.n_neighbors, "within_fold", how.shrinkage)
     jobs = [
-        (column, X[:, j], weight, variation, _most_varied(curves), marginal)
-        for j, (column, (variation, curves)) in enumerate(zip(columns, found, strict=True))
+        (column, X[:, j], weight, variation, margin, curves, marginal)
+        for j, (column, (variation, margin, curves)) in enumerate(zip(columns, found, strict=True))
     ]
     return map_in_threads(partial(_finish, weights), jobs, how.n_jobs)
 
@@ -78,6 +77,7 @@ def _finish(
     x: NDArray[Any],
     weight: Column | None,
     variation: Variation,
+    margin: float,
     curves: Curves,
     marginal: TargetFit,
 ) -> ColumnFit:
@@ -89,9 +89,14 @@ def _finish(
     elif marginal.shrinkage is not None:
         evidence = Evidence(variation.observed, marginal.shrinkage, None)
     else:
-        evidence = weigh(variation, margin=NOISE_MARGIN)
+        evidence = weigh(variation, margin=margin)
     alone = marginal_evidence(x, column.edges, weight, marginal).variation
-    return replace(_supervise(column, evidence, **weights), curves=curves, marginal=alone)
+    return replace(
+        _supervise(column, evidence, **weights),
+        curves=_most_varied(curves),
+        interaction=interaction_share(curves),
+        marginal=alone,
+    )
 
 
 def _supervise(column: ColumnFit, evidence: Evidence, **weights: float) -> ColumnFit:
@@ -101,7 +106,8 @@ def _supervise(column: ColumnFit, evidence: Evidence, **weights: float) -> Colum
 def _most_varied(curves: Curves) -> Curves:
     if curves.mean.shape[1] <= _CURVES_KEPT:
         return curves
-    kept = np.sort(np.argsort(-np.ptp(curves.mean, axis=0), kind="stable")[:_CURVES_KEPT])
+    size = np.var(curves.mean, axis=0) + np.mean(curves.spread**2, axis=0)
+    kept = np.sort(np.argsort(-size, kind="stable")[:_CURVES_KEPT])
     return curves._replace(
         mean=curves.mean[:, kept], spread=curves.spread[:, kept], outputs=curves.outputs[kept]
     )

@@ -7,6 +7,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+# Boosted trees see no thresholds beyond 1e300, and other trees and forests work in float32.
+_LARGEST_FOR_MODELS, _SMALLEST_FOR_MODELS = 1e30, 1e-30
+
+
+def scale_for_models(columns: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return a power of two for each column that brings it to order one, where it is far from it."""
+    if len(columns) == 0:
+        return np.ones(columns.shape[1])
+    largest = np.fmax.reduce(np.abs(columns), axis=0, initial=0.0)
+    exponent = np.clip(-np.frexp(largest)[1], -1000, 1000)
+    usual = (largest == 0.0) | ((largest > _SMALLEST_FOR_MODELS) & (largest < _LARGEST_FOR_MODELS))
+    return np.where(usual, 1.0, np.ldexp(1.0, exponent))
+
 
 def power_of_two_scale(x: NDArray[Any]) -> float:
     """Return a power of two that brings extreme values to where no difference over- or underflows."""

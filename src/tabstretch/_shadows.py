@@ -7,42 +7,56 @@ their mean strays less than each of them.
 
 from __future__ import annotations
 
+import math
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
 from tabstretch._cells import Column
 
-# But for about one column in fifty, pure noise shows at most this many times what its shadows show
-# (docs/signal.md has the measurements).
-NOISE_MARGIN = 1.6
+# How many standard deviations of a shadow's variation in one fold count as noise: but for about one in
+# fifty, columns of noise show less (docs/conditional.md has the measurements).
+_DEVIATIONS = 1.75
+# What this standard deviation usually is, relative to the mean, and how many shadows that knowledge is worth.
+_USUAL_DEVIATION, _USUAL_WORTH = 0.4, 8.0
 # Enough shadows for a mean. They cost as much as columns do.
 _MAX_SHADOWS = 50
 # The profile of noise along a column has this many pieces.
 _PROFILE_PIECES = 16
 
 
+class Shadow(NamedTuple):
+    """What the teachers made of one shadow: its variation between places, and in total by fold."""
+
+    variation: Column
+    by_lecture: Column
+
+
 def choose_shadows(n_bins: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Return which columns cast shadows: all, or some of all sizes."""
-    if len(n_bins) <= _MAX_SHADOWS:
-        return np.arange(len(n_bins))
+    """Return which columns cast shadows: all that vary, or some of all sizes."""
     by_size = np.argsort(n_bins, kind="stable")
-    return np.sort(by_size[np.linspace(0, len(n_bins) - 1, _MAX_SHADOWS).round().astype(np.intp)])
+    by_size = by_size[n_bins[by_size] > 0]
+    if len(by_size) > _MAX_SHADOWS:
+        by_size = by_size[np.linspace(0, len(by_size) - 1, _MAX_SHADOWS).round().astype(np.intp)]
+    return np.sort(by_size)
 
 
 def shadow_noise(
-    shadows: list[Column], shadow_bins: NDArray[np.intp], n_bins: NDArray[np.intp]
-) -> list[Column]:
-    """Return the variation that noise shows in every bin of every column.
+    shadows: list[Shadow], shadow_bins: NDArray[np.intp], n_bins: NDArray[np.intp]
+) -> list[tuple[Column, float]]:
+    """Return, for every column, the variation that noise shows in every bin and how far it may stray.
 
     It is spread over the bins by the mean profile of alike shadows, taken from both ends: trees overfit
-    most at the ends of a column.
+    most at the ends of a column. It may stray as shadows do among themselves.
     """
     if not shadows:
-        return [np.zeros(n) for n in n_bins]
-    totals = np.array([variation.sum() for variation in shadows])
-    profiles = np.array([_profile(variation) for variation in shadows])
+        return [(np.zeros(n), 1.0) for n in n_bins]
+    totals = np.array([shadow.variation.sum() for shadow in shadows])
+    by_lecture = np.array([shadow.by_lecture for shadow in shadows])
+    profiles = np.array([_profile(shadow.variation) for shadow in shadows])
     profiles = (profiles + profiles[:, ::-1]) / 2.0
-    sizes = np.round(np.log2(np.maximum(shadow_bins, 1)))
+    sizes = np.round(np.log2(shadow_bins))
     noise = []
     for n in n_bins:
         unlike = np.abs(sizes - np.round(np.log2(max(n, 1))))
@@ -50,8 +64,22 @@ def shadow_noise(
         height = np.concatenate([[0.0], np.cumsum(profiles[alike].sum(axis=0))])
         reached = np.interp(np.linspace(0.0, 1.0, n + 1), np.linspace(0.0, 1.0, len(height)), height)
         share = np.diff(reached) / height[-1] if height[-1] > 0 else np.zeros(n)
-        noise.append(totals[alike].mean() * share)
+        noise.append((totals[alike].mean() * share, _margin(by_lecture[alike])))
     return noise
+
+
+def _margin(by_lecture: Column) -> float:
+    """Return how many times the mean of alike shadows a column of noise may show.
+
+    The teachers of all folds see much the same rows, so that what one makes of a column of noise the others
+    make of it too: its mean over folds strays almost as much as a shadow's variation in one fold.
+    """
+    mean = float(by_lecture.mean())
+    if mean == 0.0:
+        return 1.0
+    seen = by_lecture.size * float(by_lecture.var()) / mean**2
+    usual = _USUAL_WORTH * _USUAL_DEVIATION**2
+    return 1.0 + _DEVIATIONS * math.sqrt((seen + usual) / (by_lecture.size + _USUAL_WORTH))
 
 
 def _profile(variation: Column) -> Column:

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from tabstretch._column import ColumnFit
-from tabstretch._conditional import Curves
 from tabstretch._extras import import_extra
 from tabstretch._widths import dirichlet_energy, range_shares
 
@@ -44,20 +43,10 @@ def summary_row(column: ColumnFit) -> dict[str, Any]:
     if travelled[-1] > 0:
         row["steepest_tenth"] = steepest_share(column)
     row["shrinkage"] = column.shrinkage
-    if column.curves is not None and column.marginal is not None:
+    if column.marginal is not None:
         row["marginal_variation"] = float(column.marginal.sum())
-        row["interaction"] = interaction_share(column.curves)
+        row["interaction"] = column.interaction
     return row
-
-
-def interaction_share(curves: Curves) -> float:
-    """Return the share of the variance along the teachers' curves that depends on the row.
-
-    It is zero where all rows have the same curve but for its height, and one where the curves cancel out.
-    """
-    common = float(np.var(curves.mean, axis=0).sum())
-    own = float(np.mean(curves.spread**2, axis=0).sum())
-    return own / (common + own) if own > 0 else 0.0
 
 
 def steepest_share(column: ColumnFit) -> float:

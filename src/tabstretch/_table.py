@@ -77,7 +77,15 @@ class TableStretch(TransformerMixin, BaseEstimator):
         if others and getattr(stretch, "variation", None) == "conditional":
             params["context"] = X[others]
         self.stretch_ = stretch.set_output(transform="default").fit(X[self.numeric_columns_], y, **params)
+        clash = sorted(set(others) & set(self.stretch_.get_feature_names_out()))
+        if clash:
+            raise ValueError(f"the columns {clash} have the names of views of other columns: rename them")
         return self
+
+    def summary(self) -> Any:
+        """Return a pandas DataFrame with one row per numeric column (see the stretch's `summary`)."""
+        check_is_fitted(self, "stretch_")
+        return self.stretch_.summary()
 
     def transform(self, X: Any) -> Any:
         """Stretch the numeric columns.
@@ -107,6 +115,7 @@ class TableStretch(TransformerMixin, BaseEstimator):
             With `output="views"`, which view to map back from, by default the first.
         """
         check_is_fitted(self, "stretch_")
+        self._check_is_frame(X)
         missing = [name for name in self.get_feature_names_out() if name not in list(X.columns)]
         if missing:
             raise ValueError(f"X lacks the columns {missing}")
@@ -144,12 +153,15 @@ class TableStretch(TransformerMixin, BaseEstimator):
                 table[name] = X[name]
         return type(X)(table, index=X.index) if hasattr(X, "index") else type(X)(table)
 
-    def _check_frame(self, X: Any, *, reset: bool) -> None:
+    def _check_is_frame(self, X: Any) -> None:
         if not hasattr(X, "columns"):
             raise TypeError(
                 f"{type(self).__name__} takes a DataFrame, got {type(X).__name__}. For an array of numbers "
                 "use SupervisedStretchTransformer or StretchTransformer."
             )
+
+    def _check_frame(self, X: Any, *, reset: bool) -> None:
+        self._check_is_frame(X)
         names = list(X.columns)
         twice = sorted({str(name) for name in names if names.count(name) > 1})
         if twice:

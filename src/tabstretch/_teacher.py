@@ -25,8 +25,8 @@ def check_teacher(teacher: Any, *, classes: bool, weighted: bool) -> None:
         raise ValueError(f"teacher must be None or a scikit-learn estimator, got {teacher!r}")
     if classes and not (is_classifier(teacher) and hasattr(teacher, "predict_proba")):
         raise ValueError(
-            "teacher must be a classifier with predict_proba, since the target holds classes, "
-            f"got {teacher!r}"
+            "teacher must be a classifier with predict_proba, since the target holds classes "
+            f"(target_type='continuous' makes whole numbers a target of numbers), got {teacher!r}"
         )
     if not classes and not is_regressor(teacher):
         raise ValueError(f"teacher must be a regressor, since the target holds numbers, got {teacher!r}")

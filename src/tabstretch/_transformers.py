@@ -174,7 +174,8 @@ class SupervisedStretchTransformer(BaseStretch):
     out_of_range : {"clip", "extrapolate"}, default="clip"
         Whether values beyond those seen in `fit` get the end of the range or continue the end slope.
     random_state : int, RandomState instance or None, default=0
-        Shuffles the rows into folds where `cv` is a number. None shuffles anew in every `fit`.
+        Shuffles the rows into folds where `cv` is a number. For "conditional" it also draws the rows to
+        learn from and to ask, and seeds the teachers. None draws anew in every `fit`.
     n_jobs : int, default=None
         Number of threads; None means 1, -1 all cores. The result does not depend on it.
 
@@ -270,7 +271,7 @@ class SupervisedStretchTransformer(BaseStretch):
             Target: numbers, labels of any kind, several numbers, or label indicators.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights that count rows: 2 is the row twice, 0 is no row. Weights that sum to less than
-            the number of rows are taken as relative.
+            the number of rows are taken as relative. Teachers take them as their own `fit` does.
         context : DataFrame or array-like of shape (n_samples, n_columns), default=None
             Other columns of any type, for "conditional" only: they help the teachers and are not
             transformed.

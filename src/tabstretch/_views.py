@@ -33,17 +33,22 @@ def squashed_value(column: ColumnFit) -> tuple[Column, Column]:
 
     It is centred by the median and scaled by the interquartile range, and levels off smoothly three such
     ranges away: however far out a value lies, it cannot rule the others. Where ties leave no interquartile
-    range, half the range takes its place.
+    range, half the range without the first and the last bin takes its place.
     """
     scale = power_of_two_scale(column.edges)
     edges = column.edges * scale
     low, center, high = column.quartiles * scale
-    spread = high - low if high > low else (edges[-1] - edges[0]) / 2.0
+    spread = high - low if high > low else _half_range(edges)
     bottom, top = _squash((edges[[0, -1]] - center) / spread)
     heights = np.linspace(bottom, top, _VALUE_PIECES + 1)
     inner = np.clip(center + spread * _unsquash(heights[1:-1]), edges[0], edges[-1]) / scale
     places = np.unique(np.concatenate([column.edges[[0, -1]], inner]))
     return places, stretch_widths(np.diff(_squash((places * scale - center) / spread)), places)
+
+
+def _half_range(edges: Column) -> float:
+    inner = edges[1:-1] if len(edges) > 3 else edges
+    return float(inner[-1] - inner[0]) / 2.0
 
 
 def _squash(z: Column) -> Column:

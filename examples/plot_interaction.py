@@ -1,6 +1,6 @@
 """A column that matters only together with another: only the conditional stretch sees it.
 
-Usage: python examples/interaction.py [output folder, default build/interaction]
+Usage: python examples/plot_interaction.py [output folder, default build/interaction]
 
 The target is +1 where two columns have the same sign and -1 where they differ (XOR), with noise. Along
 either column alone it is flat on average, so the marginal stretch leaves both as they are. Teachers see
