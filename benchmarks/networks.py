@@ -195,21 +195,56 @@ def read_results(path: Path) -> pd.DataFrame:
     return pd.read_csv(path) if path.exists() else pd.DataFrame(columns=COLUMNS)
 
 
-def summarise(results: pd.DataFrame) -> pd.DataFrame:
-    """Mean normalised score and mean rank per transformation, over the data sets that have all of them.
-
-    Per data set the seed-mean score (R2 clipped to [0, 1]) is scaled so that the worst transformation has 0
-    and the best 1; a data set on which all are equal says nothing and is left out of the score.
-    """
+def clipped(results: pd.DataFrame) -> pd.DataFrame:
+    """R2 clipped to [0, 1]: below zero a network has learnt nothing, and how far below is chance."""
     score = results["score"].where(results["metric"] != "r2", results["score"].clip(0, 1))
-    table = (
-        results.assign(score=score).pivot_table("score", ["network", "dataset"], "transformation").dropna()
-    )
+    return results.assign(score=score)
+
+
+def per_dataset(results: pd.DataFrame) -> pd.DataFrame:
+    """Mean score over seeds: data sets as rows, of those that have all transformations as columns."""
+    return results.pivot_table("score", "dataset", "transformation").dropna()
+
+
+def normalised_score(results: pd.DataFrame) -> pd.Series:
+    """Mean over data sets of the score, scaled so that the worst transformation has 0 and the best 1.
+
+    A data set on which all are equal says nothing and is left out.
+    """
+    table = per_dataset(clipped(results))
     worst, best = table.min(axis=1), table.max(axis=1)
-    normalised = table.sub(worst, axis=0).div((best - worst).where(best > worst), axis=0)
-    ranks = table.rank(axis=1, ascending=False)
-    summary = pd.DataFrame({"score": normalised.mean(), "rank": ranks.mean(), "datasets": len(table)})
-    return summary.sort_values("score", ascending=False)
+    return table.sub(worst, axis=0).div((best - worst).where(best > worst), axis=0).mean()
+
+
+def gain_in_errors(results: pd.DataFrame) -> pd.Series:
+    """Mean over data sets of the gain over standardisation, in standard errors by seeds, clipped to four."""
+    results = clipped(results)
+    table = per_dataset(results)
+    by_cell = results.groupby(["dataset", "transformation"])["score"]
+    error = by_cell.var().unstack().mean(axis=1).div(by_cell.count().unstack().mean(axis=1)).mul(2).pow(0.5)
+    return table.sub(table["standard"], axis=0).div(error, axis=0).clip(-4, 4).mean()
+
+
+def summarise(results: pd.DataFrame) -> pd.DataFrame:
+    """One row per transformation: what all data sets together say of it."""
+    regression = results["metric"] == "r2"
+    table = per_dataset(clipped(results))
+    parts = {
+        "score": normalised_score(results),
+        "mean rank": table.rank(axis=1, ascending=False).mean(),
+        "score, regression": normalised_score(results[regression]) if regression.any() else np.nan,
+        "score, classes": normalised_score(results[~regression]) if not regression.all() else np.nan,
+    }
+    if "standard" in table and results["seed"].nunique() > 1:
+        parts["gain"] = gain_in_errors(results)
+    return pd.DataFrame(parts).sort_values("score", ascending=False)
+
+
+def markdown(table: pd.DataFrame) -> str:
+    """The table as a document shows it."""
+    lines = [["", *map(str, table.columns)], ["---"] * (table.shape[1] + 1)]
+    lines += [[str(name), *(f"{number:.3f}" for number in row)] for name, *row in table.itertuples()]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
 
 
 def parse_arguments() -> argparse.Namespace:
@@ -223,6 +258,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--max-rows", type=int, default=8000, help="training rows at most (default 8000)")
     parser.add_argument("--out", type=Path, default=Path("results.csv"), help="CSV to resume and extend")
     parser.add_argument("--threads", type=int, default=1, help="torch threads (default 1)")
+    parser.add_argument("--per-dataset", action="store_true", help="also print the mean score on each")
     parser.add_argument("--summary-only", action="store_true", help="only print the table of --out")
     arguments = parser.parse_args()
     if arguments.data is None and not arguments.summary_only:
@@ -268,7 +304,11 @@ def main() -> None:
     for column, chosen in (("dataset", arguments.datasets), ("transformation", arguments.transformations)):
         if chosen:
             results = results[results[column].isin(chosen)]
-    print(summarise(results).to_string(float_format="{:.3f}".format))
+    summary = summarise(results)
+    print(f"{results['dataset'].nunique()} data sets, {results['seed'].nunique()} seeds")
+    print(markdown(summary))
+    if arguments.per_dataset:
+        print(markdown(per_dataset(results)[summary.index].T))
 
 
 if __name__ == "__main__":

@@ -229,7 +229,7 @@ def supervised_widths(
     n_neighbors: int | Literal["auto"] = "auto",
     variation: Literal["within_fold", "pooled"] = "within_fold",
     shrinkage: float | Literal["auto"] = "auto",
-    rank_weight: float = 1.0,
+    rank_weight: float = 0.0,
     value_weight: float = 2.0,
     weight: Array | None = None,
 ) -> tuple[Array, Array]:

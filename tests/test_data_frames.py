@@ -22,7 +22,8 @@ FRAMES: dict[str, Any] = {
 }
 frames = pytest.mark.parametrize("library", FRAMES)
 both = pytest.mark.parametrize(
-    "transformer", [StretchTransformer(n_bins=8), SupervisedStretchTransformer(n_bins=8, cv=3)]
+    "transformer",
+    [StretchTransformer(n_bins=8), SupervisedStretchTransformer(variation="within_fold", n_bins=8, cv=3)],
 )
 
 

@@ -32,7 +32,7 @@ def table() -> tuple[Any, np.ndarray]:
 
 def test_curve_is_the_target_in_its_own_units(table: tuple[Any, np.ndarray]) -> None:
     X, y = table
-    model = SupervisedStretchTransformer(8).fit(X, y)
+    model = SupervisedStretchTransformer(8, variation="within_fold").fit(X, y)
     display = StretchDisplay.from_estimator(model, X, y, feature="price")
     assert np.all(np.diff(display.positions) > 0)
     truth = 100 + 20 * np.tanh(display.positions - 1)
@@ -42,7 +42,7 @@ def test_curve_is_the_target_in_its_own_units(table: tuple[Any, np.ndarray]) -> 
 
 def test_three_panels_share_bins_and_labels(table: tuple[Any, np.ndarray]) -> None:
     X, y = table
-    model = SupervisedStretchTransformer(8).fit(X, y)
+    model = SupervisedStretchTransformer(8, variation="within_fold").fit(X, y)
     display = StretchDisplay.from_estimator(model, X, y, feature="price")
     left, middle, right = display.axes_
     assert len(left.patches) == len(right.patches) == model.n_bins_[0] == 8
@@ -67,7 +67,7 @@ def test_classes_are_shown_as_shares(labels: list[str], names: list[str]) -> Non
     rng = np.random.default_rng(1)
     x = rng.uniform(size=600)
     y = np.array(labels)[np.minimum((x * len(labels)).astype(int), len(labels) - 1)]
-    model = SupervisedStretchTransformer(4).fit(x[:, None], y)
+    model = SupervisedStretchTransformer(4, variation="within_fold").fit(x[:, None], y)
     _, curves, curve_names = smoothed_target(model, x, y)
     assert curve_names == names
     assert curves.min() >= -1e-9
@@ -80,7 +80,7 @@ def test_many_classes_keep_those_that_vary_most() -> None:
     rng = np.random.default_rng(2)
     x, y = rng.normal(size=900), rng.integers(0, 30, size=900)
     y[x > 1] = 7
-    model = SupervisedStretchTransformer(4).fit(x[:, None], y)
+    model = SupervisedStretchTransformer(4, variation="within_fold").fit(x[:, None], y)
     _, curves, names = smoothed_target(model, x, y)
     assert curves.shape[1] == len(names) == 8
     assert "7" in names
@@ -90,7 +90,9 @@ def test_many_classes_keep_those_that_vary_most() -> None:
 def test_unknown_feature_is_named(table: tuple[Any, np.ndarray], feature: Any) -> None:
     X, y = table
     with pytest.raises(ValueError, match=f"feature must be .* got {feature!r}"):
-        StretchDisplay.from_estimator(SupervisedStretchTransformer(4).fit(X, y), X, y, feature=feature)
+        StretchDisplay.from_estimator(
+            SupervisedStretchTransformer(4, variation="within_fold").fit(X, y), X, y, feature=feature
+        )
 
 
 @pytest.mark.parametrize(
@@ -114,7 +116,7 @@ def test_every_kind_of_target_is_drawn(kind: str, n_curves: int) -> None:
         "multiclass-multioutput": np.column_stack([noisy[:, 0] > 0, np.digitize(noisy[:, 1], [-1, 1])]),
         "multiclass": np.digitize(noisy[:, 1], [-1, 1]),
     }[kind]
-    model = SupervisedStretchTransformer(4, target_type=kind).fit(x, y)
+    model = SupervisedStretchTransformer(4, variation="within_fold", target_type=kind).fit(x, y)
     display = StretchDisplay.from_estimator(model, x, y)
     assert display.target.shape[1] == len(display.curve_names) == n_curves
     if kind == "continuous-multioutput":
@@ -124,7 +126,9 @@ def test_every_kind_of_target_is_drawn(kind: str, n_curves: int) -> None:
 def test_a_constant_column_has_no_picture() -> None:
     x, y = np.zeros((20, 1)), np.arange(20) % 2
     with pytest.raises(ValueError, match="1 distinct values, at least two"):
-        StretchDisplay.from_estimator(SupervisedStretchTransformer(4).fit(x, y), x, y)
+        StretchDisplay.from_estimator(
+            SupervisedStretchTransformer(4, variation="within_fold").fit(x, y), x, y
+        )
 
 
 # Conditional fits and views

@@ -63,7 +63,7 @@ def test_interaction_example_draws_both_stretches(tmp_path: Path) -> None:
 
 def test_noise_benchmark_prints_a_row_per_target() -> None:
     printed = run("benchmarks/conditional_noise.py", "--draws", "1", "--rows", "200")
-    assert len(re.findall(r"^(pure|product|xor|tanh).* 200 ", printed, re.MULTILINE)) == 7
+    assert len(re.findall(r"^(pure|product|xor|tanh).* 200 ", printed, re.MULTILINE)) == 8
 
 
 def test_signal_benchmark_prints_a_row_per_case() -> None:

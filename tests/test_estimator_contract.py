@@ -25,12 +25,14 @@ TREE = DecisionTreeRegressor(max_depth=2)
 CHECKED = [
     StretchTransformer(),
     StretchTransformer(n_bins=3, value_weight=0, feature_range=(-1, 2), out_of_range="extrapolate"),
-    SupervisedStretchTransformer(),
-    SupervisedStretchTransformer(n_bins=1),
+    SupervisedStretchTransformer(variation="within_fold"),
+    SupervisedStretchTransformer(variation="within_fold", n_bins=1),
     SupervisedStretchTransformer(n_bins=8, variation="pooled", cv=3),
-    SupervisedStretchTransformer(shrinkage=0, rank_weight=0, value_weight=0, n_jobs=2),
+    SupervisedStretchTransformer(
+        variation="within_fold", shrinkage=0, rank_weight=0, value_weight=0, n_jobs=2
+    ),
     StretchTransformer(n_bins=8, output="views"),
-    SupervisedStretchTransformer(n_bins=8, cv=3, output="views"),
+    SupervisedStretchTransformer(variation="within_fold", n_bins=8, cv=3, output="views"),
     SupervisedStretchTransformer(n_bins=8, **CONDITIONAL),
     SupervisedStretchTransformer(
         n_bins=4, output="views", target_type="continuous", teacher=TREE, n_jobs=2, **CONDITIONAL
@@ -38,7 +40,7 @@ CHECKED = [
 ]
 BOTH = [
     StretchTransformer(n_bins=8),
-    SupervisedStretchTransformer(n_bins=8, cv=3),
+    SupervisedStretchTransformer(variation="within_fold", n_bins=8, cv=3),
     SupervisedStretchTransformer(n_bins=8, rank_weight=1.0, value_weight=1.0, **CONDITIONAL),
 ]
 BOTH_IDS = ["unsupervised", "supervised", "conditional"]
@@ -170,7 +172,8 @@ def test_grid_search_over_the_number_of_bins() -> None:
     search = GridSearchCV(pipe, {"stretchtransformer__n_bins": [1, 2, 30]}, cv=3).fit(x, y)
     assert search.best_params_ == {"stretchtransformer__n_bins": 30}
     supervised = make_pipeline(
-        SupervisedStretchTransformer(cv=3, rank_weight=0, value_weight=0), Ridge(alpha=1e-6)
+        SupervisedStretchTransformer(variation="within_fold", cv=3, rank_weight=0, value_weight=0),
+        Ridge(alpha=1e-6),
     )
     grid = {"supervisedstretchtransformer__n_bins": [1, 2, 30]}
     search = GridSearchCV(supervised, grid, cv=3).fit(x, y)

@@ -27,7 +27,11 @@ GROUPS = np.repeat(np.arange(12), 10)
 
 
 def widths(cv: Any, **fit_params: Any) -> Any:
-    return SupervisedStretchTransformer(8, cv=cv).fit(X, Y, **fit_params).output_widths_[0]
+    return (
+        SupervisedStretchTransformer(8, variation="within_fold", cv=cv)
+        .fit(X, Y, **fit_params)
+        .output_widths_[0]
+    )
 
 
 def number_of_folds(y: Any, cv: int) -> int:
@@ -47,8 +51,10 @@ def test_a_number_a_splitter_and_a_list_are_the_same_folds() -> None:
 def test_a_stratified_splitter_sees_the_labels() -> None:
     y = np.where(Y > 0, "up", "down")
     splitter = StratifiedKFold(5, shuffle=True, random_state=0)
-    by_splitter = SupervisedStretchTransformer(8, cv=splitter).fit(X, y)
-    by_list = SupervisedStretchTransformer(8, cv=list(splitter.split(X, y))).fit(X, y)
+    by_splitter = SupervisedStretchTransformer(8, variation="within_fold", cv=splitter).fit(X, y)
+    by_list = SupervisedStretchTransformer(8, variation="within_fold", cv=list(splitter.split(X, y))).fit(
+        X, y
+    )
     assert_array_equal(by_splitter.output_widths_[0], by_list.output_widths_[0])
 
 
@@ -65,9 +71,11 @@ def test_repeated_folds_average_the_variation() -> None:
     repeated = RepeatedKFold(n_splits=3, n_repeats=2, random_state=0)
     splits = list(repeated.split(X))
     options: dict[str, Any] = {"n_bins": 8, "shrinkage": 0}
-    both = SupervisedStretchTransformer(cv=repeated, **options).fit(X, Y).variation_[0]
+    both = (
+        SupervisedStretchTransformer(variation="within_fold", cv=repeated, **options).fit(X, Y).variation_[0]
+    )
     halves = [
-        SupervisedStretchTransformer(cv=half, **options).fit(X, Y).variation_[0]
+        SupervisedStretchTransformer(variation="within_fold", cv=half, **options).fit(X, Y).variation_[0]
         for half in (splits[:3], splits[3:])
     ]
     assert_allclose(both, np.mean(halves, axis=0), rtol=1e-9)
@@ -76,8 +84,14 @@ def test_repeated_folds_average_the_variation() -> None:
 def test_groups_reach_the_splitter() -> None:
     expected = widths(list(GroupKFold(3).split(X, Y, GROUPS)))
     assert_array_equal(widths(GroupKFold(3), groups=GROUPS), expected)
-    together = SupervisedStretchTransformer(8, cv=GroupKFold(3)).fit_transform(X, Y, groups=GROUPS)
-    apart = SupervisedStretchTransformer(8, cv=GroupKFold(3)).fit(X, Y, groups=GROUPS).transform(X)
+    together = SupervisedStretchTransformer(8, variation="within_fold", cv=GroupKFold(3)).fit_transform(
+        X, Y, groups=GROUPS
+    )
+    apart = (
+        SupervisedStretchTransformer(8, variation="within_fold", cv=GroupKFold(3))
+        .fit(X, Y, groups=GROUPS)
+        .transform(X)
+    )
     assert_array_equal(together, apart)
 
 
@@ -145,10 +159,14 @@ def test_folds_without_rows_to_train_or_to_hold_out_are_harmless() -> None:
 
 def test_ten_rows_are_enough_to_see_a_line_and_single_rows_are_a_reason() -> None:
     x = np.arange(10.0)[:, None]
-    fitted = SupervisedStretchTransformer(3, shrinkage=0).fit(x, 2.5 * x.ravel() + 0.1)
+    fitted = SupervisedStretchTransformer(3, variation="within_fold", shrinkage=0).fit(
+        x, 2.5 * x.ravel() + 0.1
+    )
     assert fitted.fallback_ == [None]
     assert fitted.variation_[0].sum() > 0.1
-    alone = SupervisedStretchTransformer(3, cv=LeaveOneOut()).fit(x, 2.5 * x.ravel() + 0.1)
+    alone = SupervisedStretchTransformer(3, variation="within_fold", cv=LeaveOneOut()).fit(
+        x, 2.5 * x.ravel() + 0.1
+    )
     assert alone.fallback_ == ["no fold holds out two values"]
 
 
@@ -157,5 +175,8 @@ def test_masks_and_row_numbers_are_the_same_splits() -> None:
     y = np.tanh(x)
     masks = [(np.arange(len(x)) % 3 != fold, np.arange(len(x)) % 3 == fold) for fold in range(3)]
     rows = [(np.flatnonzero(train), np.flatnonzero(test)) for train, test in masks]
-    by_mask, by_row = (SupervisedStretchTransformer(8, cv=cv).fit(x[:, None], y) for cv in (masks, rows))
+    by_mask, by_row = (
+        SupervisedStretchTransformer(8, variation="within_fold", cv=cv).fit(x[:, None], y)
+        for cv in (masks, rows)
+    )
     assert_array_equal(by_mask.output_widths_[0], by_row.output_widths_[0])

@@ -24,7 +24,9 @@ anchors = st.sampled_from([0.0, 0.5, 1.0])
 
 
 def supervised(n_bins: int, **params: Any) -> SupervisedStretchTransformer:
-    return SupervisedStretchTransformer(n_bins, **({"cv": every_kth(N, 4)} | params))
+    return SupervisedStretchTransformer(
+        n_bins, **({"variation": "within_fold", "cv": every_kth(N, 4)} | params)
+    )
 
 
 @given(names, kinds, seeds, bins, variations, shrinkages, anchors, anchors)
@@ -98,7 +100,9 @@ def test_units_of_the_target_do_not_matter(
 
 
 @pytest.mark.parametrize("name", COLUMNS)
-@pytest.mark.parametrize("transformer", [StretchTransformer(1), SupervisedStretchTransformer(1)])
+@pytest.mark.parametrize(
+    "transformer", [StretchTransformer(1), SupervisedStretchTransformer(1, variation="within_fold")]
+)
 def test_one_bin_is_min_max_scaling(name: str, transformer: Any) -> None:
     x = column(name, N)
     output = transformer.fit_transform(x[:, None], noisy_target(x))
@@ -110,7 +114,10 @@ def test_one_bin_is_min_max_scaling(name: str, transformer: Any) -> None:
 def test_value_only_is_min_max_scaling(name: str, n_bins: int) -> None:
     x = column(name, N)
     expected = MinMaxScaler().fit_transform(x[:, None])
-    for transformer in (StretchTransformer(n_bins), SupervisedStretchTransformer(n_bins)):
+    for transformer in (
+        StretchTransformer(n_bins),
+        SupervisedStretchTransformer(n_bins, variation="within_fold"),
+    ):
         output = transformer.set_params(value_weight=1e9).fit_transform(x[:, None], noisy_target(x))
         assert_allclose(output, expected, atol=1e-6)
 
@@ -145,7 +152,8 @@ def test_many_bins_are_the_dense_rank(name: str) -> None:
 )
 def test_a_straight_line_stays_straight(params: dict[str, Any]) -> None:
     x = np.random.default_rng(0).uniform(size=3000)
-    fitted = SupervisedStretchTransformer(10, n_neighbors=30, **params).fit(x[:, None], 3 - 2 * x)
+    params = {"variation": "within_fold", "n_neighbors": 30} | params
+    fitted = SupervisedStretchTransformer(10, **params).fit(x[:, None], 3 - 2 * x)
     assert_allclose(fitted.output_widths_[0], 0.1, atol=0.02)
 
 

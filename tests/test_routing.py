@@ -32,7 +32,7 @@ def routing() -> Iterator[None]:
 
 
 def supervised(**params: Any) -> SupervisedStretchTransformer:
-    return SupervisedStretchTransformer(8, **params)
+    return SupervisedStretchTransformer(8, variation="within_fold", **params)
 
 
 def expected(**fit_params: Any) -> Any:

@@ -32,7 +32,8 @@ def draw(seed: int, f: Function, noise: float, uneven: bool) -> tuple[Array, Arr
 
 
 def fit(x: Array, y: Array, **params: object) -> SupervisedStretchTransformer:
-    return SupervisedStretchTransformer(N_BINS, rank_weight=0, value_weight=0, **params).fit(x[:, None], y)
+    params = {"variation": "within_fold", "rank_weight": 0, "value_weight": 0} | params
+    return SupervisedStretchTransformer(N_BINS, **params).fit(x[:, None], y)
 
 
 def mean_distance(f: Function, noise: float, uneven: bool, **params: object) -> float:

@@ -28,7 +28,7 @@ Y = np.tanh(4 * FRAME["signal"]) + 0.05 * noisy_target(column("normal", N, seed=
 
 
 def test_a_row_for_every_column() -> None:
-    table = SupervisedStretchTransformer(8).fit(FRAME, Y).summary()
+    table = SupervisedStretchTransformer(8, variation="within_fold").fit(FRAME, Y).summary()
     assert isinstance(table, pd.DataFrame)
     assert list(table.index) == list(FRAME.columns)
     assert list(table["n_bins"]) == [8, 1, 0, 0, 8]
@@ -39,11 +39,11 @@ def test_a_row_for_every_column() -> None:
 
 
 def test_fallbacks_have_reasons() -> None:
-    fitted = SupervisedStretchTransformer(8).fit(FRAME, Y)
+    fitted = SupervisedStretchTransformer(8, variation="within_fold").fit(FRAME, Y)
     assert fitted.fallback_[0] is None
     assert fitted.fallback_[2:] == ["one distinct value", "no values", "variation no larger than noise"]
     assert (
-        SupervisedStretchTransformer(8, shrinkage=0).fit(FRAME, Y).fallback_[1]
+        SupervisedStretchTransformer(8, variation="within_fold", shrinkage=0).fit(FRAME, Y).fallback_[1]
         == "2 distinct values allow only 1 of 8 bins"
     )
     told = fitted.summary()["fallback"]
@@ -61,13 +61,15 @@ def test_negligible_variation_is_a_reason() -> None:
         (rows, np.setdiff1d(np.arange(60), rows)) for rows in (np.arange(60) // 2 % 2 == i for i in (0, 1))
     ]
     splits = [(np.flatnonzero(train), np.flatnonzero(~train)) for train, _ in splits]
-    fitted = SupervisedStretchTransformer(2, n_neighbors=1, cv=splits, shrinkage=0).fit(x[:, None], y)
+    fitted = SupervisedStretchTransformer(
+        2, variation="within_fold", n_neighbors=1, cv=splits, shrinkage=0
+    ).fit(x[:, None], y)
     assert fitted.fallback_ == ["negligible variation of the target"]
     assert fitted.shrinkage_[0] == 1
 
 
 def test_numbers_follow_from_the_fit() -> None:
-    fitted = SupervisedStretchTransformer(8, cv=every_kth(N, 4)).fit(FRAME, Y)
+    fitted = SupervisedStretchTransformer(8, variation="within_fold", cv=every_kth(N, 4)).fit(FRAME, Y)
     row = fitted.summary().loc["signal"]
     f = np.concatenate([[0.0], np.cumsum(fitted.variation_[0])])
     edges = fitted.bin_edges_[0]
@@ -79,8 +81,12 @@ def test_numbers_follow_from_the_fit() -> None:
 
 
 def test_the_output_range_does_not_change_the_summary() -> None:
-    unit = SupervisedStretchTransformer(8).fit(FRAME, Y).summary()
-    wide = SupervisedStretchTransformer(8, feature_range=(-5, 5)).fit(FRAME, Y).summary()
+    unit = SupervisedStretchTransformer(8, variation="within_fold").fit(FRAME, Y).summary()
+    wide = (
+        SupervisedStretchTransformer(8, variation="within_fold", feature_range=(-5, 5))
+        .fit(FRAME, Y)
+        .summary()
+    )
     pd.testing.assert_frame_equal(unit, wide)
 
 
@@ -95,7 +101,7 @@ def test_the_steepest_tenth_by_hand() -> None:
 
 def test_a_straight_line_gives_the_steepest_tenth_a_tenth() -> None:
     x = np.linspace(0, 1, 2000)[:, None]
-    table = SupervisedStretchTransformer(20).fit(x, x.ravel()).summary()
+    table = SupervisedStretchTransformer(20, variation="within_fold").fit(x, x.ravel()).summary()
     assert_allclose(table["steepest_tenth"], 0.1, atol=0.01)
     assert_allclose(table["energy_after"] / table["energy_before"], 1, atol=0.03)
 
@@ -114,7 +120,7 @@ def test_arrays_get_made_up_names() -> None:
 
 def test_no_summary_before_fit() -> None:
     with pytest.raises(ValueError, match="is not fitted yet"):
-        SupervisedStretchTransformer().summary()
+        SupervisedStretchTransformer(variation="within_fold").summary()
 
 
 # Conditional fits

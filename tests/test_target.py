@@ -22,7 +22,8 @@ LEVEL = np.digitize(noisy_target(x), [-0.4, 0.3])
 
 
 def fit(y: Any, X: Any = X, **params: Any) -> SupervisedStretchTransformer:
-    return SupervisedStretchTransformer(**({"n_bins": 6, "cv": 3} | params)).fit(X, y)
+    params = {"n_bins": 6, "variation": "within_fold", "cv": 3} | params
+    return SupervisedStretchTransformer(**params).fit(X, y)
 
 
 def widths(y: Any, **params: Any) -> Any:
@@ -165,7 +166,7 @@ def test_a_constant_target_gives_the_blend_of_rank_and_value(y: Any, variation: 
     fitted = fit(y, variation=variation)
     assert fitted.fallback_ == ["constant target"]
     assert_array_equal(fitted.shrinkage_, [1.0])
-    blend = np.hypot(2 / 6, 2 * np.diff(fitted.bin_edges_[0]) / np.ptp(x))
+    blend = np.hypot(1 / 6, 2 * np.diff(fitted.bin_edges_[0]) / np.ptp(x))
     assert_allclose(fitted.output_widths_[0], blend / blend.sum())
     assert_allclose(widths(y, variation=variation, rank_weight=0, value_weight=0), 1 / 6)
 
@@ -193,7 +194,7 @@ def test_more_classes_than_are_smoothed_at_once(shrinkage: Any, tolerance: float
     place = rng.normal(size=900)
     y = np.clip(150 + 60 * place + 10 * rng.normal(size=900), 0, 299).astype(int)
     assert len(np.unique(y)) > 200
-    options: dict[str, Any] = {"n_bins": 6, "shrinkage": shrinkage}
+    options: dict[str, Any] = {"n_bins": 6, "variation": "within_fold", "shrinkage": shrinkage}
     fast = SupervisedStretchTransformer(cv=every_kth(900, 3), **options).fit(place[:, None], y)
     slow = supervised_widths(place, y, every_kth(900, 3), kind="classes", **options)[1]
     assert_allclose(fast.output_widths_[0], slow, atol=tolerance)

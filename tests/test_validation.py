@@ -16,8 +16,10 @@ from tabstretch import StretchTransformer, SupervisedStretchTransformer
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(30, 3))
 Y = X[:, 0] + RNG.normal(size=30)
-both = pytest.mark.parametrize("transformer", [StretchTransformer(8), SupervisedStretchTransformer(8, cv=3)])
-SUPERVISED = SupervisedStretchTransformer(8, cv=3)
+both = pytest.mark.parametrize(
+    "transformer", [StretchTransformer(8), SupervisedStretchTransformer(8, variation="within_fold", cv=3)]
+)
+SUPERVISED = SupervisedStretchTransformer(8, variation="within_fold", cv=3)
 
 
 def refuses(message: str, error: type[Exception] = ValueError) -> Any:
@@ -192,7 +194,7 @@ def test_parameters_of_both(transformer: Any, params: dict[str, Any], message: s
         ({"n_neighbors": "all"}, "got 'all'"),
         (
             {"variation": "total"},
-            "variation must be one of ('within_fold', 'pooled', 'conditional'), got 'total'",
+            "variation must be one of ('conditional', 'within_fold', 'pooled'), got 'total'",
         ),
         ({"cv": 1}, "cv must be an integer of at least 2"),
         ({"cv": "five"}, "got 'five'"),
@@ -219,9 +221,15 @@ def test_bins_for_each_column(transformer: Any, n_bins: Any) -> None:
 
 def test_numpy_numbers_are_numbers() -> None:
     fitted = SupervisedStretchTransformer(
-        np.int64(4), n_neighbors=np.int32(9), cv=np.int64(3), shrinkage=np.float32(0.5)
+        np.int64(4),
+        variation="within_fold",
+        n_neighbors=np.int32(9),
+        cv=np.int64(3),
+        shrinkage=np.float32(0.5),
     ).fit(X, Y)
-    plain = SupervisedStretchTransformer(4, n_neighbors=9, cv=3, shrinkage=0.5).fit(X, Y)
+    plain = SupervisedStretchTransformer(4, variation="within_fold", n_neighbors=9, cv=3, shrinkage=0.5).fit(
+        X, Y
+    )
     np.testing.assert_array_equal(fitted.transform(X), plain.transform(X))
 
 
@@ -245,7 +253,7 @@ def test_the_culprit_is_named_on_the_way_back() -> None:
 
 
 def test_a_fit_that_failed_is_no_fit() -> None:
-    model = SupervisedStretchTransformer()
+    model = SupervisedStretchTransformer(variation="within_fold")
     with pytest.raises(ValueError, match="y contains NaN"):
         model.fit([[0.0], [1.0]], [0.0, np.nan])
     with pytest.raises(NotFittedError):

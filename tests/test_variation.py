@@ -32,7 +32,7 @@ def differences(name: str, kind: str, splitter: str, weighted: bool, seed: int =
     y = noisy_target(x, kind, seed=seed + 1)
     weight = np.random.default_rng(seed).integers(0, 4, size=N).astype(float) if weighted else None
     splits = list(SPLITTERS[splitter].split(x))
-    options = {"n_bins": 8, "rank_weight": 0.3, "value_weight": 0.2} | options
+    options = {"n_bins": 8, "variation": "within_fold", "rank_weight": 0.3, "value_weight": 0.2} | options
     fast = SupervisedStretchTransformer(cv=splits, **options).fit(x[:, None], y, sample_weight=weight)
     edges, slow = supervised_widths(x, y, splits, kind=oracle_kind(kind), weight=weight, **options)
     assert_allclose(fast.bin_edges_[0], edges, rtol=1e-12)
@@ -112,7 +112,13 @@ def test_compressed_columns_stay_close_to_exact_ones(
     y = smooth_target(z if shape != "uniform with ties" else 4 * x - 2)
     drowns = options == {"variation": "pooled", "shrinkage": "auto"}  # in more noise its shrinkage is 1
     y += (0.02 if drowns else 0.3) * rng.normal(size=n)
-    options = {"n_bins": 16, "cv": 3, "rank_weight": 0, "value_weight": 0} | options
+    options = {
+        "n_bins": 16,
+        "variation": "within_fold",
+        "cv": 3,
+        "rank_weight": 0,
+        "value_weight": 0,
+    } | options
     assert len(np.unique(x)) > CELL_LIMIT
     compressed = SupervisedStretchTransformer(**options).fit(x[:, None], y)
     monkeypatch.setattr(_cells, "CELL_LIMIT", 60_000)

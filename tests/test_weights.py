@@ -64,10 +64,12 @@ def test_long_supervised_columns_weigh_rows_but_for_the_cells() -> None:
     x, weight = column("normal", n), whole_weights(n)
     y = noisy_target(x)
     splits, copies = every_kth(n, 3), np.repeat(np.arange(n), weight.astype(int))
-    weighted = SupervisedStretchTransformer(16, cv=splits).fit(x[:, None], y, sample_weight=weight)
-    repeated = SupervisedStretchTransformer(16, cv=repeat_splits(splits, copies)).fit(
-        x[copies, None], y[copies]
+    weighted = SupervisedStretchTransformer(16, variation="within_fold", cv=splits).fit(
+        x[:, None], y, sample_weight=weight
     )
+    repeated = SupervisedStretchTransformer(
+        16, variation="within_fold", cv=repeat_splits(splits, copies)
+    ).fit(x[copies, None], y[copies])
     assert_array_equal(weighted.bin_edges_[0], repeated.bin_edges_[0])
     assert half_l1(weighted.output_widths_[0], repeated.output_widths_[0]) < 0.005
 
@@ -77,7 +79,7 @@ def test_rows_without_weight_change_nothing_at_all() -> None:
     y = noisy_target(x)
     weight = np.r_[np.ones(100), np.zeros(20)]
     x[100:], y[100:] = 1e6, -1e6
-    for estimator in (StretchTransformer(8), SupervisedStretchTransformer(8)):
+    for estimator in (StretchTransformer(8), SupervisedStretchTransformer(8, variation="within_fold")):
         weighted = estimator.fit(x[:, None], y, sample_weight=weight).transform(x[:, None])
         alone = estimator.fit(x[:100, None], y[:100]).transform(x[:, None])
         assert_array_equal(weighted, alone)
@@ -86,11 +88,15 @@ def test_rows_without_weight_change_nothing_at_all() -> None:
 def test_a_class_without_weight_is_no_class() -> None:
     x = column("normal", 120)
     y = noisy_target(x, "3 classes")
-    fitted = SupervisedStretchTransformer(8).fit(x[:, None], y, sample_weight=y != "middle")
+    fitted = SupervisedStretchTransformer(8, variation="within_fold").fit(
+        x[:, None], y, sample_weight=y != "middle"
+    )
     assert list(fitted.classes_) == ["low", "up"]
 
 
-@pytest.mark.parametrize("estimator", [StretchTransformer(8), SupervisedStretchTransformer(8, cv=3)])
+@pytest.mark.parametrize(
+    "estimator", [StretchTransformer(8), SupervisedStretchTransformer(8, variation="within_fold", cv=3)]
+)
 def test_small_weights_are_relative(estimator: Any) -> None:
     x = column("normal", 120)
     X, y = x[:, None], noisy_target(x)

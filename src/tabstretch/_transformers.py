@@ -18,7 +18,7 @@ from tabstretch._target import encode_target, resolve_target_type
 from tabstretch._teacher import check_teacher
 from tabstretch._validation import check_count, check_matrix, check_number, check_target, check_weights
 
-VARIATIONS = ("within_fold", "pooled", "conditional")
+VARIATIONS = ("conditional", "within_fold", "pooled")
 # Folds where `cv` is None: of the kernel estimate, and of teachers, which take longer to train.
 _DEFAULT_FOLDS = 10
 _DEFAULT_TEACHERS = 4
@@ -125,13 +125,14 @@ class SupervisedStretchTransformer(BaseStretch):
     """Stretch every column so that the target is smooth along it.
 
     Each column gets a monotone piecewise-linear map onto `feature_range` that gives more room to the
-    bins in which the target changes fast and less to the others. How fast it changes is estimated out
-    of fold, so no row's own target helps to predict it; the map itself is the same for all data, and
-    `fit(X, y).transform(X)` equals `fit_transform(X, y)`.
+    bins in which the target changes fast and less to the others. How fast it changes when the other
+    columns stay as they are is estimated by models that have not seen the row, so no row's own target helps
+    to predict it; the map itself is the same for all data, and `fit(X, y).transform(X)` equals
+    `fit_transform(X, y)`.
 
     Parameters
     ----------
-    n_bins : int or array-like of int of shape (n_features,), default=256
+    n_bins : int or array-like of int of shape (n_features,), default=64
         Number of quantile bins (T in the paper), for all columns or for each. 1 is min-max scaling.
     n_neighbors : int or "auto", default="auto"
         How many training rows the kernel's bandwidth spans (k in the paper). "auto" is n^(2/3), at
@@ -140,11 +141,11 @@ class SupervisedStretchTransformer(BaseStretch):
         Folds for the estimate of the target. A number gives shuffled folds, stratified for classes
         and no more of them than the smallest class has members, but at least 2. None means 10, and 4 for
         "conditional". A splitter that needs groups gets those passed to `fit`.
-    variation : {"within_fold", "pooled", "conditional"}, default="within_fold"
-        Whether the variation of the target is taken along each fold's held-out rows, which one model
-        predicts, along all rows together (the paper's recipe), or along the curves of a model that sees
-        all columns, as only this column moves ("conditional": finds columns that matter together
-        with others).
+    variation : {"conditional", "within_fold", "pooled"}, default="conditional"
+        What counts as variation of the target: how the prediction of a model that sees all columns varies
+        when only this column moves ("conditional"); how the target varies along this column alone, estimated
+        in each fold by one model ("within_fold": much faster, blind to columns that matter only together);
+        or the same with all folds' estimates sorted together ("pooled": the paper's recipe).
     teacher : estimator, default=None
         The model for "conditional", a regressor or a classifier with `predict_proba`; it is cloned. None
         means `HistGradientBoostingRegressor` or `HistGradientBoostingClassifier`. The teacher sees numbers
@@ -156,7 +157,7 @@ class SupervisedStretchTransformer(BaseStretch):
     shrinkage : "auto" or float from 0 to 1, default="auto"
         Share of the target's influence that goes to the rank. "auto" removes from the variation what
         noise alone would show and shrinks by the share of noise in it; a number switches this off.
-    rank_weight : float, default=1.0
+    rank_weight : float, default=0.0
         How much of the column's rank to keep beside the target, which counts 1.
     value_weight : float, default=2.0
         How much of the column's own shape to keep. With both weights 0 the target alone decides (the
@@ -218,21 +219,21 @@ class SupervisedStretchTransformer(BaseStretch):
     >>> y = np.tanh(5 * x.ravel())
     >>> stretch = SupervisedStretchTransformer(n_bins=3).fit(x, y)
     >>> stretch.output_widths_[0].round(2)
-    array([0.27, 0.45, 0.27])
+    array([0.26, 0.47, 0.26])
     """
 
     def __init__(
         self,
-        n_bins: Any = 256,
+        n_bins: Any = 64,
         *,
         n_neighbors: Any = "auto",
         cv: Any = None,
-        variation: str = "within_fold",
+        variation: str = "conditional",
         teacher: Any = None,
         n_curves: int = 400,
         teacher_rows: int = 100_000,
         shrinkage: Any = "auto",
-        rank_weight: float = 1.0,
+        rank_weight: float = 0.0,
         value_weight: float = 2.0,
         output: str = "blend",
         target_type: str = "auto",
