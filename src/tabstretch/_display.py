@@ -102,15 +102,13 @@ class StretchDisplay:
         y = check_target(estimator, X, y)
         column: ColumnFit = estimator._columns[number]
         shown: dict[str, Any] = {}
-        if column.curves is None or column.marginal is None:
+        if column.curves is None:
             positions, target, curve_names = smoothed_target(estimator, matrix[:, number], y)
         else:
             positions = column.curves.places
             target, shown["spread"], curve_names = teacher_curves(estimator, column.curves, y)
-            shown["variations"] = {
-                "marginal": column.marginal,
-                "conditional": column.variation,
-            }
+            marginal = {} if column.marginal is None else {"marginal": column.marginal}
+            shown["variations"] = {**marginal, "conditional": column.variation}
         display = cls(
             feature_name=str(names[number]),
             positions=positions,
@@ -173,9 +171,9 @@ class StretchDisplay:
 
     def _draw_variations(self, axis: Any, variations: dict[str, Column]) -> None:
         """Draw shares of the total in each bin, all bins equally wide, so that dense regions can be seen."""
-        for (name, variation), style in zip(variations.items(), ("--", "-"), strict=False):
+        for name, variation in variations.items():
             edges = np.linspace(0.0, 1.0, len(variation) + 1)
-            color = "black" if style == "-" else "C1"
+            color, style = ("C1", "--") if name == "marginal" else ("black", "-")
             axis.stairs(variation, edges, label=name, linestyle=style, color=color, linewidth=1.5)
         axis.set(title="variation in each bin", xlabel=f"{self.feature_name}, by rank", ylabel="variation")
         axis.margins(x=0)

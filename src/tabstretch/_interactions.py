@@ -19,6 +19,8 @@ from tabstretch._threads import map_in_threads
 from tabstretch._variation import Variation
 from tabstretch._widths import NEGLIGIBLE_VARIATION
 
+# With more classes or outputs than this the marginal variation, which is only for comparison, takes too long.
+_OUTPUTS_COMPARED = 64
 # Of many classes or outputs, the curves of those that vary most are kept for showing.
 _CURVES_KEPT = 8
 
@@ -90,7 +92,9 @@ def _finish(
         evidence = Evidence(variation.observed, marginal.shrinkage, None)
     else:
         evidence = weigh(variation, margin=margin)
-    alone = marginal_evidence(x, column.edges, weight, marginal).variation
+    alone = None
+    if marginal.target.n_outputs <= _OUTPUTS_COMPARED:
+        alone = marginal_evidence(x, column.edges, weight, marginal).variation
     return replace(
         _supervise(column, evidence, **weights),
         curves=_most_varied(curves),

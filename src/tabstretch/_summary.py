@@ -43,9 +43,9 @@ def summary_row(column: ColumnFit) -> dict[str, Any]:
     if travelled[-1] > 0:
         row["steepest_tenth"] = steepest_share(column)
     row["shrinkage"] = column.shrinkage
+    row["interaction"] = column.interaction
     if column.marginal is not None:
         row["marginal_variation"] = float(column.marginal.sum())
-        row["interaction"] = column.interaction
     return row
 
 
