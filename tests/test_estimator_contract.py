@@ -57,19 +57,12 @@ def y(X: NDArray[np.float64]) -> NDArray[np.float64]:
     return noisy_target(X[:, 0])
 
 
-def weights_that_only_count(estimator: Any) -> dict[str, str]:
-    """Boosted trees count the rows of a leaf, not their weights, and shadows are shuffled row by row."""
-    if getattr(estimator, "variation", None) == "conditional":
-        return {"check_sample_weight_equivalence_on_dense_data": str(weights_that_only_count.__doc__)}
-    return {}
-
-
-@parametrize_with_checks(CHECKED, expected_failed_checks=weights_that_only_count)
+@parametrize_with_checks(CHECKED)
 def test_scikit_learn_checks(estimator: BaseEstimator, check: Any) -> None:
     check(estimator)
 
 
-@pytest.mark.parametrize("transformer", BOTH[:2], ids=BOTH_IDS[:2])
+@both
 def test_no_scikit_learn_check_fails_or_is_expected_to(transformer: BaseEstimator) -> None:
     checks = check_estimator(transformer, on_skip=None, on_fail=None)
     status = [check["status"] for check in checks]

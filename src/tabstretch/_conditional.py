@@ -14,8 +14,9 @@ from sklearn.utils import check_random_state
 
 from tabstretch._cells import Column
 from tabstretch._folds import Folds
-from tabstretch._lessons import make_lessons
+from tabstretch._lessons import Lesson, make_lessons
 from tabstretch._magnitude import scale_for_models
+from tabstretch._order import places_of_rows
 from tabstretch._shadows import Shadow, choose_shadows, shadow_noise
 from tabstretch._target import Target
 from tabstretch._teacher import FittedTeacher
@@ -127,17 +128,24 @@ def _give_lectures(table: NDArray[np.float64], shadows: range, teaching: Teachin
     random = check_random_state(teaching.random_state)
     seeds = random.randint(np.iinfo(np.int32).max, size=len(splits))
     n_rows = -(-teaching.n_curves // max(len(splits), 1))
+    lessons = make_lessons(teaching.target, project=teaching.teacher is None)
+    place = places_of_rows(np.delete(table, shadows, axis=1), lessons)
     jobs = [
-        (table, shadows, teaching, train, held, n_rows, int(seed))
-        for (train, held), seed in zip(splits, seeds, strict=True)
+        (table, shadows, teaching, lessons, train[np.argsort(place[train])], held[np.argsort(place[held])])
+        for train, held in splits
     ]
-    return map_models_in_threads(_give_lecture, jobs, teaching.n_jobs)
+    return map_models_in_threads(
+        _give_lecture,
+        [(*job, n_rows, int(seed)) for job, seed in zip(jobs, seeds, strict=True)],
+        teaching.n_jobs,
+    )
 
 
 def _give_lecture(
     table: NDArray[np.float64],
     shadows: range,
     teaching: Teaching,
+    lessons: list[Lesson],
     train: NDArray[np.intp],
     held: NDArray[np.intp],
     n_rows: int,
@@ -160,7 +168,7 @@ def _give_lecture(
             None if teaching.weight is None else weight[train],
             seed,
         )
-        for lesson in make_lessons(teaching.target, project=teaching.teacher is None)
+        for lesson in lessons
     ]
     return Lecture(teachers, part[len(train) :], weight[ask])
 

@@ -27,6 +27,17 @@ class Folds:
     assignment: NDArray[np.int32] | None = None
     splits: list[tuple[NDArray[np.intp], NDArray[np.intp]]] = field(default_factory=list)
 
+    def repeat(self, counts: NDArray[np.intp]) -> Folds:
+        """Return the folds of data in which every row stands as often as it counts, copies together."""
+        if self.assignment is not None:
+            return Folds(self.n_folds, np.repeat(self.assignment, counts))
+        copies = np.split(np.arange(counts.sum()), np.cumsum(counts)[:-1])
+
+        def of(rows: NDArray[np.intp]) -> NDArray[np.intp]:
+            return np.concatenate([np.empty(0, dtype=np.intp), *(copies[row] for row in rows)])
+
+        return Folds(self.n_folds, None, [(of(train), of(test)) for train, test in self.splits])
+
     def rows(self) -> Splits:
         """Return the training and the held-out rows of every fold that has both."""
         pairs = self.splits

@@ -60,6 +60,12 @@ def supervise_by_teachers(
         context = None if context is None else context[kept]
         weight = None if weight is None else weight[kept]
     folds = make_folds(splits, target, random)
+    if weight is not None and np.all(weight == np.floor(weight)) and weight.sum() <= how.max_rows:
+        # Weights count rows, and teachers that count them too, in leaves say, must see as many.
+        counts = weight.astype(np.intp)
+        copies = np.repeat(np.arange(len(X)), counts)
+        X, target, folds, weight = X[copies], target.take(copies), folds.repeat(counts), None
+        context = None if context is None else context[copies]
     teaching = Teaching(how.teacher, how.n_curves, target, folds, weight, random, how.n_jobs)
     edges = [column.edges for column in columns]
     if target.constant:

@@ -42,7 +42,8 @@ def make_lessons(target: Target, *, project: bool) -> list[Lesson]:
         axes = np.random.default_rng(0).normal(size=(_N_PROJECTIONS, n_classes)) / np.sqrt(_N_PROJECTIONS)
         return [Lesson(axis[target.codes]) for axis in axes]
     if target.kind in REGRESSION:
-        return [Lesson(values) for values in target.values.T]
+        # The last digits, which depend on the order of sums, must not decide how trees break ties.
+        return [Lesson(values) for values in np.round(target.values, 12).T]
     if target.kind == "multilabel-indicator":
         return [Lesson(values.astype(np.int32), 2, first=1) for values in target.values.T]
     if target.kind == "multiclass-multioutput":
