@@ -1,0 +1,120 @@
+"""A data frame and the options of its source -> `Table`: what each column is, and what is to be learned."""
+
+from __future__ import annotations
+
+import re
+from datetime import date, time, timedelta
+from decimal import Decimal
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tabstretch._extras import import_extra
+from tabstretch._validation import is_temporal
+from tabstretch.study.datasets.sources import Source
+from tabstretch.study.datasets.tables import (
+    Table,
+    as_labels,
+    as_numbers,
+    check_names,
+    check_no_missing,
+    listed,
+)
+
+# An integer target with more distinct values is a quantity, one with fewer is classes.
+MOST_INTEGER_CLASSES = 20
+
+_DATE = re.compile(
+    r"\d{4}([-/.])\d{1,2}\1\d{1,2}([ T].*)?"  # 2024-05-31, perhaps with a time
+    r"|\d{1,2}([-/.])\d{1,2}\3\d{2}(\d{2})?([ T].*)?"  # 31.5.24, 5/31/2024
+)
+
+
+def table_from_frame(name: str, frame: Any, source: Source, target: str) -> Table:
+    """Return the table that a pandas data frame holds, target apart."""
+    columns = [str(column) for column in frame.columns]
+    check_names(columns)
+    frame = frame.set_axis(columns, axis=1)
+    for column in (target, *source.numeric, *source.categorical, *source.drop):
+        if column not in columns:
+            raise ValueError(f"there is no column {column!r}; available: {listed(columns)}")
+    if len(frame) == 0:
+        raise ValueError(f"it has no rows, only the columns {listed(columns)}")
+    numeric: dict[str, NDArray[np.float64]] = {}
+    categorical: dict[str, list[str | None]] = {}
+    for column in columns:
+        if column == target or column in source.drop:
+            continue
+        _check_values(column, frame[column])
+        if column in source.numeric:
+            numeric[column] = _numbers(column, frame[column])
+        elif column in source.categorical or not _is_number_column(column, frame[column]):
+            categorical[column] = as_labels(frame[column].tolist())
+        else:
+            numeric[column] = _numbers(column, frame[column])
+    if not numeric and not categorical:
+        raise ValueError(f"no column is left beside the target {target!r}")
+    return Table(name, numeric, categorical, _target(target, frame[target], source.task), target)
+
+
+def _check_values(name: str, column: Any) -> None:
+    """Refuse lists, bytes and whatever else a cell may hold that is one value in no sense."""
+    for value in column[column.notna()].tolist() if _kind(column) == "O" else []:
+        if not isinstance(value, (str, Real, Decimal, date, time, timedelta)):
+            raise ValueError(
+                f"column {name!r} holds values of type {type(value).__name__}, which are neither numbers nor "
+                f"text; convert it, or leave it out with drop={name}"
+            )
+
+
+def _is_number_column(name: str, column: Any) -> bool:
+    """Tell numbers from categories, and refuse dates, which could be taken for either."""
+    pandas = import_extra("pandas", "study")
+    if isinstance(column.dtype, pandas.CategoricalDtype) or _kind(column) == "b":
+        return False
+    if is_temporal(column):
+        raise ValueError(_about_dates(name, str(column.dtype)))
+    if _kind(column) in "iuf":
+        return True
+    values = column[column.notna()].tolist()
+    if any(isinstance(value, (date, time, timedelta)) for value in values):
+        raise ValueError(_about_dates(name, f"such as {values[0]}"))
+    if all(isinstance(value, (Real, Decimal)) and not isinstance(value, bool) for value in values):
+        return True
+    if all(isinstance(value, str) and _DATE.fullmatch(value) for value in values):
+        raise ValueError(_about_dates(name, f"such as {values[0]!r}"))
+    return False
+
+
+def _about_dates(name: str, what: str) -> str:
+    return (
+        f"column {name!r} holds dates or times ({what}); convert it to numbers, for example days since a "
+        f"fixed date, leave it out with drop={name}, or take it as it is with categorical={name}"
+    )
+
+
+def _target(name: str, column: Any, task: str | None) -> NDArray[np.float64] | list[str]:
+    check_no_missing(name, column.isna().to_numpy())
+    _check_values(name, column)
+    if task == "regression" or (task is None and _is_number_column(name, column) and _is_quantity(column)):
+        return _numbers(name, column)
+    return [label for label in as_labels(column.tolist()) if label is not None]
+
+
+def _is_quantity(column: Any) -> bool:
+    """Tell numbers to be predicted from numbers that stand for classes."""
+    is_whole = _kind(column) in "iu" or all(isinstance(value, Integral) for value in column.tolist())
+    return not is_whole or column.nunique() > MOST_INTEGER_CLASSES
+
+
+def _numbers(name: str, column: Any) -> NDArray[np.float64]:
+    if _kind(column) in "iuf":
+        return as_numbers(name, column.to_numpy(dtype=np.float64, na_value=np.nan))
+    return as_numbers(name, column.tolist())
+
+
+def _kind(column: Any) -> str:
+    """Return NumPy's letter for the type, which pandas' own types have as well; most of them are "O"."""
+    return str(getattr(column.dtype, "kind", "O"))

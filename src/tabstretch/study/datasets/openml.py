@@ -1,0 +1,48 @@
+"""Data sets of openml.org, by name or number, through scikit-learn and its cache."""
+
+from __future__ import annotations
+
+from http.client import HTTPException
+from pathlib import Path
+from urllib.error import URLError
+
+from sklearn.datasets import fetch_openml, get_data_home
+
+from tabstretch._extras import import_extra
+from tabstretch.study.datasets.frames import table_from_frame
+from tabstretch.study.datasets.sources import Source
+from tabstretch.study.datasets.tables import Table, listed
+
+
+def read_openml(source: Source, folder: Path) -> Table:
+    """Return a table of openml.org, from scikit-learn's cache where it has been loaded before.
+
+    The cache is scikit-learn's: in the folder that the environment variable SCIKIT_LEARN_DATA names, or
+    else in ~/scikit_learn_data.
+    """
+    import_extra("pandas", "study")
+    is_number = source.location.isascii() and source.location.isdigit()
+    which = {"data_id": int(source.location)} if is_number else {"name": source.location}
+    # Without a target scikit-learn returns all columns, and the target is checked here as for a file.
+    target_column = None if source.target else "default-target"
+    try:
+        found = fetch_openml(**which, as_frame=True, parser="pandas", target_column=target_column)
+    except (URLError, ConnectionError, TimeoutError, HTTPException) as error:
+        raise ConnectionError(
+            f"openml.org could not be reached ({error}), and the data set is not in {_cache()}. Load it once "
+            "where there is a network and copy that folder here (the environment variable SCIKIT_LEARN_DATA "
+            "says where it lies), or use a file instead: file:PATH?target=COLUMN"
+        ) from error
+    target = source.target or _only_target(found.target_names, list(found.frame.columns))
+    return table_from_frame(found.details["name"], found.frame, source, target)
+
+
+def _cache() -> Path:
+    return Path(get_data_home()) / "openml"
+
+
+def _only_target(targets: list[str], columns: list[str]) -> str:
+    if len(targets) != 1:
+        what = f"{len(targets)} targets, {listed(targets)}" if targets else "no target of its own"
+        raise ValueError(f"it has {what}; add ?target=COLUMN with one of {listed(columns)}")
+    return targets[0]

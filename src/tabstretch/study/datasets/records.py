@@ -1,0 +1,67 @@
+"""The split on disk, with the checksum of the data: a study can prove what it ran on."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from tabstretch.study.datasets.dataset import Dataset
+
+
+@dataclass(frozen=True)
+class SplitRecord:
+    """What is kept of a data set."""
+
+    name: str
+    source: str
+    checksum: str
+    sizes: dict[str, int]
+    rows: dict[str, list[int]] | None
+    """Row numbers in the source, from 0; None if the source has a split of its own."""
+
+
+def save_split(dataset: Dataset, path: Path) -> None:
+    """Write the record of a data set. The file appears whole or not at all."""
+    rows = None
+    if dataset.split is not None:
+        rows = {part: numbers.tolist() for part, numbers in dataset.split.items()}
+    record = SplitRecord(dataset.name, dataset.source, dataset.checksum, dataset.n_rows, rows)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            json.dump(asdict(record), file)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def read_split(path: Path) -> SplitRecord:
+    """Read a record back."""
+    try:
+        return SplitRecord(**json.loads(path.read_text(encoding="utf-8")))
+    except FileNotFoundError:
+        raise FileNotFoundError(f"{path} does not exist; save_split writes it") from None
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"{path} is no record of a split: {error}; remove it to write a new one") from error
+
+
+def check_split(dataset: Dataset, path: Path) -> None:
+    """Refuse a data set that is not the one that was recorded."""
+    record = read_split(path)
+    if record.checksum != dataset.checksum:
+        raise ValueError(
+            f"{dataset.source}: the data changed since {path} was written. The checksum was "
+            f"{record.checksum} ({_sizes(record.sizes)}), it is {dataset.checksum} "
+            f"({_sizes(dataset.n_rows)}). Restore the data, or start a study of another name"
+        )
+
+
+def _sizes(sizes: dict[str, int]) -> str:
+    return " / ".join(map(str, sizes.values())) + " rows"
