@@ -15,7 +15,7 @@ from sklearn.ensemble import (
     RandomForestRegressor,
 )
 from sklearn.impute import SimpleImputer
-from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.linear_model import LogisticRegression, PoissonRegressor, Ridge
 from sklearn.model_selection import GroupKFold, KFold
 from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
@@ -81,7 +81,7 @@ def slow_curves(
 
 
 def encoded(y: Any, weight: Array | None = None) -> Array:
-    """What the teachers learn, to the last bit: trees break ties by it (`test_target` has its oracle)."""
+    """The target standardised, so that its own units are those of the variation."""
     kind = "continuous" if y.ndim == 1 else "continuous-multioutput"
     return np.round(tabstretch._target.encode_target(y, kind, weight).values, 12)
 
@@ -103,7 +103,7 @@ def fast(
     target = tabstretch._target.encode_target(np.asarray(y), kind, weight)
     folds = make_folds(list(splits), target, 0)
     n_curves = len(X) * len(splits)  # every held-out row
-    teaching = Teaching(teacher, n_curves, target, folds, weight, np.random.RandomState(0), None)
+    teaching = Teaching(teacher, n_curves, target, folds, weight, len(X), np.random.RandomState(0), None)
     found = conditional_variation(X, context, edges, teaching, with_noise=False)
     return [(variation, curves) for variation, _, curves in found]
 
@@ -129,8 +129,8 @@ CLASSIFIERS = {
 def test_numbers_as_by_the_oracle(name: str, weighted: bool) -> None:
     weight = np.arange(N) % 3 + 0.5 if weighted and name != "linear" else None  # a pipeline takes no weights
     splits, teacher = every_kth(N, 3), REGRESSORS[name]
-    found = fast(SMALL_X, SMALL_Y, splits, teacher, SMALL_EDGES, weight)
     numbers = encoded(SMALL_Y, weight).ravel()
+    found = fast(SMALL_X, numbers, splits, teacher, SMALL_EDGES, weight)
     for j, (variation, curves) in enumerate(found):
         expected, weights = slow_curves(SMALL_X, numbers, splits, teacher, j, SMALL_EDGES[j], weight)
         assert_allclose(variation.observed, slow_variation(expected, weights), rtol=1e-9, atol=1e-12)
@@ -138,8 +138,9 @@ def test_numbers_as_by_the_oracle(name: str, weighted: bool) -> None:
         assert_array_equal(curves.places, SMALL_EDGES[j])
         assert_allclose(curves.mean, np.average(expected, axis=0, weights=weights), atol=1e-9)
         centred = expected - expected.mean(axis=1, keepdims=True)
-        middle = np.average(centred, axis=0, weights=weights)
-        spread = np.sqrt(np.average((centred - middle) ** 2, axis=0, weights=weights))
+        for rows in np.split(np.arange(N), 3):  # the folds, in turn: one teacher is not compared with another
+            centred[rows] -= np.average(centred[rows], axis=0, weights=weights[rows])
+        spread = np.sqrt(np.average(centred**2, axis=0, weights=weights))
         assert_allclose(curves.spread, spread, atol=1e-7)
     assert found[0][0].observed.sum() > 0.1
 
@@ -172,12 +173,10 @@ def test_the_default_teacher_as_by_the_oracle() -> None:
 
 def test_several_outputs_vary_as_one_vector() -> None:
     splits, teacher = every_kth(N, 3), REGRESSORS["tree"]
-    Y = np.column_stack([SMALL_Y, 50 * SMALL_X[:, 2]])
+    Y = encoded(np.column_stack([SMALL_Y, 50 * SMALL_X[:, 2]]))
     found = fast(SMALL_X, Y, splits, teacher, SMALL_EDGES, kind="continuous-multioutput")
     for j, (variation, _) in enumerate(found):
-        outputs = [
-            slow_curves(SMALL_X, numbers, splits, teacher, j, SMALL_EDGES[j]) for numbers in encoded(Y).T
-        ]
+        outputs = [slow_curves(SMALL_X, numbers, splits, teacher, j, SMALL_EDGES[j]) for numbers in Y.T]
         together = np.concatenate([curves for curves, _ in outputs], axis=2)
         assert_allclose(variation.observed, slow_variation(together, outputs[0][1]), rtol=1e-9, atol=1e-12)
 
@@ -186,7 +185,7 @@ def test_overlapping_and_partial_splits_as_by_the_oracle() -> None:
     splits = [*every_kth(N, 3)[:2], (np.arange(40, 80), np.arange(30))]
     teacher = REGRESSORS["tree"]
     numbers = encoded(SMALL_Y).ravel()
-    for j, (variation, _) in enumerate(fast(SMALL_X, SMALL_Y, splits, teacher, SMALL_EDGES)):
+    for j, (variation, _) in enumerate(fast(SMALL_X, numbers, splits, teacher, SMALL_EDGES)):
         expected = slow_variation(*slow_curves(SMALL_X, numbers, splits, teacher, j, SMALL_EDGES[j]))
         assert_allclose(variation.observed, expected, rtol=1e-9, atol=1e-12)
 
@@ -194,7 +193,7 @@ def test_overlapping_and_partial_splits_as_by_the_oracle() -> None:
 def test_context_is_seen_but_not_swept_by_the_oracle() -> None:
     splits, teacher = every_kth(N, 3), REGRESSORS["tree"]
     numbers = encoded(SMALL_Y).ravel()
-    found = fast(SMALL_X[:, 1:], SMALL_Y, splits, teacher, SMALL_EDGES[1:], context=SMALL_X[:, :1])
+    found = fast(SMALL_X[:, 1:], numbers, splits, teacher, SMALL_EDGES[1:], context=SMALL_X[:, :1])
     assert len(found) == 2
     reordered = SMALL_X[:, [1, 2, 0]]
     for j, (variation, _) in enumerate(found):
@@ -204,8 +203,8 @@ def test_context_is_seen_but_not_swept_by_the_oracle() -> None:
 
 def test_the_estimator_is_the_oracle_with_quantile_bins() -> None:
     splits, teacher = every_kth(N, 3), REGRESSORS["tree"]
-    fitted = conditional(7, teacher=teacher, cv=splits, shrinkage=0, n_curves=3 * N).fit(SMALL_X, SMALL_Y)
     numbers = encoded(SMALL_Y).ravel()
+    fitted = conditional(7, teacher=teacher, cv=splits, shrinkage=0, n_curves=3 * N).fit(SMALL_X, numbers)
     for j, edges in enumerate(fitted.bin_edges_):
         expected = slow_variation(*slow_curves(SMALL_X, numbers, splits, teacher, j, edges))
         assert_allclose(fitted.variation_[j], expected, rtol=1e-9, atol=1e-12)
@@ -231,7 +230,7 @@ def test_under_pure_noise_columns_show_what_their_shadows_show() -> None:
         y = np.random.default_rng(seed + 100).normal(size=300)
         target = tabstretch._target.encode_target(y, "continuous")
         folds = make_folds(4, target, 0)
-        teaching = Teaching(boosted(), 100, target, folds, None, np.random.RandomState(0), None)
+        teaching = Teaching(boosted(), 100, target, folds, None, len(X), np.random.RandomState(0), None)
         edges = [np.quantile(each, np.linspace(0, 1, BINS + 1)) for each in X.T]
         found = conditional_variation(X, None, edges, teaching, with_noise=True)
         ratios += [variation.observed.sum() / variation.noise.sum() for variation, _, _ in found]
@@ -520,10 +519,10 @@ def test_teachers_see_columns_shadows_and_context_of_other_folds(recording: Any)
         assert seen.shape == (60, 2 + 2 + 3)
         own = np.column_stack([X, context])[train]
         order, own_order = np.argsort(seen[:, 0]), np.argsort(own[:, 0])
-        assert_array_equal(np.delete(seen, [2, 3], axis=1)[order], own[own_order])
+        assert_array_equal(seen[:, :5][order], own[own_order])
         for j in (0, 1):
-            assert np.isin(seen[:, 2 + j], X[:, j]).all()
-            assert not np.array_equal(seen[:, 2 + j], seen[:, j])
+            assert np.isin(seen[:, 5 + j], X[:, j]).all()
+            assert not np.array_equal(seen[:, 5 + j], seen[:, j])
 
 
 def test_a_number_for_shrinkage_needs_no_shadows(recording: Any) -> None:
@@ -848,3 +847,31 @@ def test_blend_with_rank_and_value_as_for_any_variation() -> None:
         fitted.variation_, fitted.bin_edges_, fitted.output_widths_, strict=True
     ):
         assert_allclose(widths, stretch_widths(variation, None, edges, 0.3, 0.7, 1.5), rtol=1e-9)
+
+
+@pytest.mark.parametrize("times", [2.0, 5.0])
+def test_rows_that_count_several_times_make_no_noise_a_signal(times: float) -> None:
+    strays = []
+    for seed in range(3):
+        X, y = table(300, 4, seed), np.random.default_rng(seed + 70).normal(size=300)
+        fitted = conditional(n_curves=100).fit(X, y, sample_weight=np.full(300, times))
+        strays += stray(fitted, range(4))
+    assert np.mean(strays) < 0.03
+
+
+def test_a_linear_teacher_makes_nothing_of_wide_columns_of_noise() -> None:
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.uniform(size=(600, 4)), rng.lognormal(sigma=2, size=(600, 2))])
+    y = X[:, 0] + 0.3 * rng.normal(size=600)
+    fitted = conditional(teacher=Ridge(), n_curves=100).fit(X, y)
+    assert fitted.shrinkage_[0] < 0.1
+    assert np.mean(fitted.shrinkage_[1:]) > 0.75
+
+
+def test_a_teacher_learns_counts_as_counts() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(400, 2))
+    y = rng.poisson(np.exp(3 * X[:, 0]))
+    fitted = conditional(teacher=PoissonRegressor(), target_type="continuous", n_curves=50).fit(X, y)
+    assert fitted.shrinkage_[0] < 0.1
+    assert fitted.output_widths_[0][-4:].sum() > 1.3 * fitted.output_widths_[0][:4].sum()

@@ -13,8 +13,10 @@ def bins(*n_bins: int) -> np.ndarray:
 
 def noise_of(variations: list[np.ndarray], shadow_bins: np.ndarray, n_bins: np.ndarray) -> list[np.ndarray]:
     """What noise shows in every bin, for shadows of which only the variation matters."""
-    shadows = [Shadow(variation, variation[:1]) for variation in variations]
-    return [noise for noise, _ in shadow_noise(shadows, shadow_bins, n_bins)]
+    # Columns that cast these shadows stand behind those that are asked about.
+    shadows = [Shadow(len(n_bins) + j, each, each[:1]) for j, each in enumerate(variations)]
+    found = shadow_noise(shadows, np.concatenate([n_bins, shadow_bins]), pooled=True)
+    return [noise for noise, _ in found[: len(n_bins)]]
 
 
 def test_shadows_of_like_columns_share_their_mean_the_same_from_both_ends() -> None:
@@ -59,12 +61,22 @@ def test_columns_without_bins_cast_no_shadow_and_have_no_noise() -> None:
 def test_noise_may_stray_as_far_as_alike_shadows_do() -> None:
     """1.75 standard deviations of a shadow in one fold, relative to the mean, where eight others had 0.4."""
     totals = [np.array([1.0, 3.0]), np.array([3.0, 1.0]), np.array([5.0, 5.0])]
-    shadows = [Shadow(np.full(n, each.mean() / n), each) for n, each in zip((8, 8, 64), totals, strict=True)]
-    margins = [margin for _, margin in shadow_noise(shadows, bins(8, 8, 64), bins(8, 64, 0))]
-    seen, usual = np.array([4 * 0.5**2, 0]), 8 * 0.4**2
-    assert_allclose(margins[:2], 1 + 1.75 * np.sqrt((seen + usual) / (np.array([4, 2]) + 8)))
-    silent = [Shadow(np.zeros(8), np.zeros(2))]
-    assert_allclose([margin for _, margin in shadow_noise(silent, bins(8), bins(8))], 1)
+    shadows = [Shadow(j, np.full(n, 1.0), totals[j]) for j, n in enumerate((8, 8, 64))]
+    margins = [margin for _, margin in shadow_noise(shadows, bins(8, 8, 64), pooled=True)]
+    seen, usual = np.array([4 * 0.5**2, 4 * 0.5**2, 0]), 8 * 0.4**2
+    assert_allclose(margins, 1 + 1.75 * np.sqrt((seen + usual) / (np.array([4, 4, 2]) + 8)))
+    silent = [Shadow(0, np.zeros(8), np.zeros(2))]
+    assert_allclose([margin for _, margin in shadow_noise(silent, bins(8), pooled=True)], 1)
+
+
+def test_not_pooled_every_column_has_the_noise_of_its_own_shadow() -> None:
+    """A linear teacher makes more of a column with a wide range; its shadow shows that, others' do not."""
+    shadows = [Shadow(0, np.arange(32.0), np.ones(2)), Shadow(2, np.full(32, 9.0), np.ones(2))]
+    first, none, last = shadow_noise(shadows, bins(32, 32, 32), pooled=False)
+    assert_allclose(first[0].sum(), np.arange(32.0).sum())
+    assert first[0][0] < first[0][-1]
+    assert_allclose(last[0], 9.0)
+    assert_allclose(none[0].sum(), (first[0].sum() + last[0].sum()) / 2)
 
 
 def test_no_shadows_no_noise() -> None:

@@ -449,7 +449,10 @@ def test_names_seen() -> None:
 
 @pytest.mark.parametrize("table", [np.ones((5, 2)), [[1.0, 2.0]], pd.Series([1.0, 2.0])])
 def test_only_frames(table: Any) -> None:
-    with pytest.raises(TypeError, match=r"TableStretch takes a DataFrame, got \w+. For an array of numbers"):
+    with pytest.raises(
+        TypeError,
+        match=r"TableStretch takes a DataFrame of pandas or polars, got \w+. For an array of numbers",
+    ):
         TableStretch(unsupervised()).fit(table)
     fitted = TableStretch(unsupervised()).fit(FRAMES["pandas"])
     with pytest.raises(TypeError, match="TableStretch takes a DataFrame"):
@@ -458,7 +461,7 @@ def test_only_frames(table: Any) -> None:
 
 def test_going_back_takes_frames_only() -> None:
     fitted = TableStretch(unsupervised()).fit(FRAMES["pandas"])
-    with pytest.raises(TypeError, match="TableStretch takes a DataFrame, got ndarray"):
+    with pytest.raises(TypeError, match="TableStretch takes a DataFrame of pandas or polars, got ndarray"):
         fitted.inverse_transform(np.ones((5, 7)))
 
 

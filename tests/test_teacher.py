@@ -77,8 +77,9 @@ def test_weights_need_a_teacher_that_takes_them() -> None:
     weight = np.arange(200) % 3 + 1.0
     teacher = KNeighborsRegressor()
     conditional(teacher=teacher).fit(X, Y)
+    conditional(teacher=teacher).fit(X, Y, sample_weight=weight)  # whole weights are copies of rows
     with pytest.raises(ValueError, match=r"teacher must take sample_weight in fit.*KNeighborsRegressor"):
-        conditional(teacher=teacher).fit(X, Y, sample_weight=weight)
+        conditional(teacher=teacher).fit(X, Y, sample_weight=weight + 0.5)
     weighted = conditional(teacher=DecisionTreeRegressor(max_depth=4)).fit(X, Y, sample_weight=weight)
     plain = conditional(teacher=DecisionTreeRegressor(max_depth=4)).fit(X, Y)
     assert not np.array_equal(weighted.variation_[0], plain.variation_[0])
@@ -233,9 +234,9 @@ KINDS: dict[str, Any] = {
 }
 
 
-def lessons_of(y: Any, *, project: bool = True) -> list[Lesson]:
+def lessons_of(y: Any, *, by_default: bool = True) -> list[Lesson]:
     return make_lessons(
-        encode_target(np.asarray(y), resolve_target_type(np.asarray(y), "auto")), project=project
+        encode_target(np.asarray(y), resolve_target_type(np.asarray(y), "auto")), by_default=by_default
     )
 
 
@@ -261,7 +262,7 @@ def test_lessons_of_every_kind_of_target(kind: str) -> None:
 
 def test_two_classes_by_another_name() -> None:
     target = encode_target(np.where(Y > 0, "yes", "no"), "multiclass")
-    (lesson,) = make_lessons(target, project=True)
+    (lesson,) = make_lessons(target, by_default=True)
     assert lesson.n_classes == 2
     assert_array_equal(lesson.y, Y > 0)
 
@@ -269,7 +270,7 @@ def test_two_classes_by_another_name() -> None:
 def test_many_classes_are_projected_for_the_default_teacher_only() -> None:
     few, many = (np.arange(200) % n for n in (MANY_CLASSES, MANY_CLASSES + 1))
     assert [lesson.n_classes for lesson in lessons_of(few)] == [MANY_CLASSES]
-    assert [lesson.n_classes for lesson in lessons_of(many, project=False)] == [MANY_CLASSES + 1]
+    assert [lesson.n_classes for lesson in lessons_of(many, by_default=False)] == [MANY_CLASSES + 1]
     projections = lessons_of(many)
     assert len(projections) > 1
     assert all(lesson.n_classes == 0 for lesson in projections)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import Any, Self
 
@@ -65,8 +66,9 @@ class BaseStretch(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         array of shape (n_samples, n_features)
         """
         check_is_fitted(self, "maps_")
-        if view is not None and view not in self.views_:
-            raise ValueError(f"view must be one of {self.views_}, got {view!r}")
+        if view is not None and (view not in self.views_ or view == "blend"):
+            hint = f"one of {self.views_}" if len(self.views_) > 1 else "None, unless output='views'"
+            raise ValueError(f"view must be {hint}, got {view!r}")
         n_columns = np.shape(X)[1] if len(np.shape(X)) == 2 else 0
         alone = view is not None and n_columns == self.n_features_in_
         X = check_stretched(self, X, self.n_features_in_ if alone else self._n_outputs)
@@ -113,8 +115,10 @@ class BaseStretch(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     def _store(self, columns: list[ColumnFit], views: tuple[str, ...]) -> Self:
         low, high = check_range(self.feature_range)
-        self._columns = columns
         self.views_ = ("blend",) if self.output == "blend" else views
+        if self.output == "views":  # what is told of a column is told of its last view, the target's or rank
+            columns = [replace(column, widths=view_widths(column)[views[-1]][1]) for column in columns]
+        self._columns = columns
         self.bin_edges_ = [column.edges for column in columns]
         self.output_widths_ = [column.widths for column in columns]
         self.output_edges_ = [_output_edges(column.widths, low, high) for column in columns]

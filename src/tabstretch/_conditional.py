@@ -16,7 +16,7 @@ from tabstretch._cells import Column
 from tabstretch._folds import Folds
 from tabstretch._lessons import Lesson, make_lessons
 from tabstretch._magnitude import scale_for_models
-from tabstretch._order import places_of_rows
+from tabstretch._order import copies_of_rows, places_of_rows
 from tabstretch._shadows import Shadow, choose_shadows, shadow_noise
 from tabstretch._target import Target
 from tabstretch._teacher import FittedTeacher
@@ -41,8 +41,8 @@ class Curves(NamedTuple):
     mean : array of shape (n_places, n_outputs)
         Mean over rows of their curves.
     spread : array of shape (n_places, n_outputs)
-        Standard deviation over rows of their curves, each centred; zero for a column that has no interaction
-        with others.
+        Standard deviation over rows of their curves, each centred, within folds; small for a column that
+        has no interaction with others.
     outputs : array of shape (n_outputs,)
         Which outputs of the teachers they are.
     by_lecture : array of shape (n_lectures,)
@@ -68,13 +68,17 @@ class Lecture:
 
 @dataclass(frozen=True)
 class Teaching:
-    """How teachers are trained and asked, and everything they learn from but the columns."""
+    """How teachers are trained and asked, and everything they learn from but the columns.
+
+    `n_rows` is the number of rows before any were repeated by their weights.
+    """
 
     teacher: Any
     n_curves: int
     target: Target
     folds: Folds
     weight: Column | None
+    n_rows: int
     random_state: Any
     n_jobs: int | None
 
@@ -101,17 +105,23 @@ def conditional_variation(
     scale = scale_for_models(X)
     n_bins = np.array([max(len(column) - 1, 0) for column in edges])
     casts = choose_shadows(n_bins) if with_noise else np.empty(0, dtype=np.intp)
-    table = [X * scale, X[:, casts] * scale[casts]]
+    table = [X * scale]
     if context is not None:
         table.append(context * scale_for_models(context))
-    shadows = range(n_columns, n_columns + len(casts))
+    table.append(X[:, casts] * scale[casts])
+    n_all = sum(part.shape[1] for part in table)
+    shadows = range(n_all - len(casts), n_all)
     lectures = _give_lectures(np.hstack(table), shadows, teaching)
     places = [column[_thinned(len(column))] * by for column, by in zip(edges, scale, strict=True)]
-    places += [places[j] for j in casts]
-    jobs = [(lectures, j, values) for j, values in enumerate(places)]
+    jobs = [(lectures, j, places[j]) for j in range(n_columns)]
+    jobs += [(lectures, shadow, places[j]) for shadow, j in zip(shadows, casts, strict=True)]
     sweeps = map_models_in_threads(_sweep, jobs, teaching.n_jobs)
-    cast_by = [Shadow(sweeps[j].variation, sweeps[j].by_lecture) for j in shadows]
-    noise = shadow_noise(cast_by, n_bins[casts], n_bins)
+    made = [
+        Shadow(j, sweep.variation, sweep.by_lecture)
+        for j, sweep in zip(casts, sweeps[n_columns:], strict=True)
+    ]
+    pooled = all(teacher.sees_only_order for lecture in lectures for teacher in lecture.teachers)
+    noise = shadow_noise(made, n_bins, pooled=pooled)
     return [
         (
             Variation(_share_out(sweep.variation, n), each),
@@ -128,10 +138,11 @@ def _give_lectures(table: NDArray[np.float64], shadows: range, teaching: Teachin
     random = check_random_state(teaching.random_state)
     seeds = random.randint(np.iinfo(np.int32).max, size=len(splits))
     n_rows = -(-teaching.n_curves // max(len(splits), 1))
-    lessons = make_lessons(teaching.target, project=teaching.teacher is None)
-    place = places_of_rows(np.delete(table, shadows, axis=1), lessons)
+    lessons = make_lessons(teaching.target, by_default=teaching.teacher is None)
+    place = places_of_rows(table[:, : shadows.start], lessons)
+    copy = copies_of_rows(table[:, : shadows.start], lessons, teaching.n_rows)
     jobs = [
-        (table, shadows, teaching, lessons, train[np.argsort(place[train])], held[np.argsort(place[held])])
+        (table, shadows, copy, teaching, lessons, *(rows[np.argsort(place[rows])] for rows in (train, held)))
         for train, held in splits
     ]
     return map_models_in_threads(
@@ -144,6 +155,7 @@ def _give_lectures(table: NDArray[np.float64], shadows: range, teaching: Teachin
 def _give_lecture(
     table: NDArray[np.float64],
     shadows: range,
+    copy: NDArray[np.intp],
     teaching: Teaching,
     lessons: list[Lesson],
     train: NDArray[np.intp],
@@ -153,9 +165,14 @@ def _give_lecture(
 ) -> Lecture:
     random = np.random.RandomState(seed)
     ask = random.permutation(held)[:n_rows]
-    part = table[np.concatenate([train, ask])]
+    rows = np.concatenate([train, ask])
+    part = table[rows]
+    # Copies of a row keep together: shuffled apart, a shadow would have more rows than there are.
+    _, first, of_row = np.unique(copy[rows], return_index=True, return_inverse=True)
+    by_row = np.sort(first)  # in the order of rows, whatever the copies' numbers are
+    number = np.searchsorted(by_row, first)[of_row.ravel()]
     for column in shadows:
-        part[:, column] = random.permutation(part[:, column])
+        part[:, column] = random.permutation(part[by_row, column])[number]
     # Neither boosting nor imputers take a column without any value.
     part[:, np.all(np.isnan(part[: len(train)]), axis=0)] = 0.0
     weight = np.ones(len(table)) if teaching.weight is None else teaching.weight
@@ -178,11 +195,13 @@ def _sweep(lectures: list[Lecture], column: int, places: Column) -> Curves:
     n_places = len(places)
     variation, total = np.zeros(max(n_places - 1, 0)), 0.0
     level: Any = np.zeros((n_places, 1))
-    shape, square = level, level
+    spread = level
     by_lecture = np.zeros(len(lectures))
     for number, lecture in enumerate(lectures if n_places > 1 else []):
         n_outputs = sum(max(teacher.lesson.n_classes, 1) for teacher in lecture.teachers)
         at_once = max(1, _NUMBERS_AT_ONCE // (n_places * n_outputs))
+        shape: Any = 0.0
+        square: Any = 0.0
         for start in range(0, len(lecture.rows), at_once):
             some = slice(start, start + at_once)
             rows, weight = lecture.rows[some], lecture.weight[some]
@@ -197,10 +216,12 @@ def _sweep(lectures: list[Lecture], column: int, places: Column) -> Curves:
             level = level + np.tensordot(weight, curves, 1)
             shape = shape + np.tensordot(weight, centred, 1)
             square = square + np.tensordot(weight, centred**2, 1)
-        by_lecture[number] /= lecture.weight.sum()
-        total += float(lecture.weight.sum())
+        in_lecture = float(lecture.weight.sum())
+        by_lecture[number] /= in_lecture
+        spread = spread + square - shape**2 / in_lecture  # among rows that one teacher predicts
+        total += in_lecture
     total = max(total, np.finfo(float).tiny)
-    spread = np.sqrt(np.maximum(square / total - (shape / total) ** 2, 0.0))
+    spread = np.sqrt(np.maximum(spread / total, 0.0))
     outputs = np.arange(level.shape[1])
     return Curves(places, variation / total, level / total, spread, outputs, by_lecture)
 

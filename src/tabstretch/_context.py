@@ -23,6 +23,8 @@ def encode_context(context: Any, n_rows: int) -> NDArray[np.float64]:
         raise ValueError(f"context must have one row for each of {n_rows} rows of X, got {len(context)}")
     is_array = isinstance(context, np.ndarray)
     columns = context.T if is_array else [column for _, column in named_columns(context)]
+    if len(columns) != context.shape[1]:
+        raise TypeError(f"context must be a DataFrame of pandas or polars, or an array, got {type(context)}")
     return np.column_stack([np.empty((n_rows, 0)), *map(_as_numbers, columns)])
 
 

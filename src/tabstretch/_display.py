@@ -85,7 +85,7 @@ class StretchDisplay:
         ----------
         estimator : fitted StretchTransformer, SupervisedStretchTransformer or TableStretch
         X : array-like of shape (n_samples, n_features)
-            Data, usually that of `fit`.
+            Data, usually that of `fit`. The curves of teachers are those of `fit`, whatever is passed.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Target.
         feature : int or str, default=0
@@ -106,7 +106,7 @@ class StretchDisplay:
             positions, target, curve_names = smoothed_target(estimator, matrix[:, number], y)
         else:
             positions = column.curves.places
-            target, shown["spread"], curve_names = teacher_curves(estimator, column.curves, y)
+            target, shown["spread"], curve_names = teacher_curves(estimator, column.curves)
             marginal = {} if column.marginal is None else {"marginal": column.marginal}
             shown["variations"] = {**marginal, "conditional": column.variation}
         display = cls(
@@ -211,16 +211,17 @@ def smoothed_target(estimator: Any, x: NDArray[Any], y: NDArray[Any]) -> tuple[C
     return cells.mean, curves[:, busiest], [names[number] for number in busiest]
 
 
-def teacher_curves(estimator: Any, curves: Curves, y: NDArray[Any]) -> tuple[Column, Column, list[str]]:
+def teacher_curves(estimator: Any, curves: Curves) -> tuple[Column, Column, list[str]]:
     """Return the mean and the spread of the teachers' curves in the target's units, and their names.
 
     Of many classes or outputs, those that vary most were kept when fitting.
     """
     kind, classes = estimator.target_type_, estimator.classes_
     if kind in REGRESSION:
-        values = y.reshape(len(y), -1).astype(np.float64)
-        scale, shift = np.std(values, axis=0)[curves.outputs], np.mean(values, axis=0)[curves.outputs]
-        names = [f"output {j}" for j in curves.outputs] if values.shape[1] > 1 else ["mean prediction"]
+        shift, scale = (units[curves.outputs] for units in estimator._target_units)
+        names = ["mean prediction"]
+        if kind == "continuous-multioutput":
+            names = [f"output {j}" for j in curves.outputs]
         return curves.mean * scale + shift, curves.spread * scale, names
     if kind == "multilabel-indicator":
         names = [f"label {j}" for j in curves.outputs]

@@ -15,6 +15,7 @@ from tabstretch._column import ColumnFit, Evidence, TargetFit, marginal_evidence
 from tabstretch._conditional import Curves, Teaching, conditional_variation, interaction_share
 from tabstretch._folds import Splits, keep_rows, make_folds
 from tabstretch._target import Target
+from tabstretch._teacher import check_teacher
 from tabstretch._threads import map_in_threads
 from tabstretch._variation import Variation
 from tabstretch._widths import NEGLIGIBLE_VARIATION
@@ -60,13 +61,15 @@ def supervise_by_teachers(
         context = None if context is None else context[kept]
         weight = None if weight is None else weight[kept]
     folds = make_folds(splits, target, random)
+    n_rows = len(X)
     if weight is not None and np.all(weight == np.floor(weight)) and weight.sum() <= how.max_rows:
         # Weights count rows, and teachers that count them too, in leaves say, must see as many.
         counts = weight.astype(np.intp)
         copies = np.repeat(np.arange(len(X)), counts)
         X, target, folds, weight = X[copies], target.take(copies), folds.repeat(counts), None
         context = None if context is None else context[copies]
-    teaching = Teaching(how.teacher, how.n_curves, target, folds, weight, random, how.n_jobs)
+    check_teacher(how.teacher, classes=target.classes is not None, weighted=weight is not None)
+    teaching = Teaching(how.teacher, how.n_curves, target, folds, weight, n_rows, random, how.n_jobs)
     edges = [column.edges for column in columns]
     if target.constant:
         return [_supervise(column, _no_evidence(column, "constant target"), **weights) for column in columns]
@@ -104,7 +107,7 @@ def _finish(
     return replace(
         _supervise(column, evidence, **weights),
         curves=_most_varied(curves),
-        interaction=interaction_share(curves),
+        interaction=interaction_share(curves) if evidence.shrinkage < 1.0 else np.nan,
         marginal=alone,
     )
 

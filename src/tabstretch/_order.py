@@ -7,6 +7,9 @@ from numpy.typing import NDArray
 
 from tabstretch._lessons import Lesson
 
+# With more equal rows than this, on average, they are not copies.
+_MOST_COPIES = 5
+
 
 def places_of_rows(table: NDArray[np.float64], lessons: list[Lesson]) -> NDArray[np.intp]:
     """Return the place of every row in an order that only the data decide.
@@ -29,6 +32,22 @@ def places_of_rows(table: NDArray[np.float64], lessons: list[Lesson]) -> NDArray
     place = np.empty(len(table), dtype=np.intp)
     place[np.argsort(key, kind="stable")] = np.arange(len(table))
     return place
+
+
+def copies_of_rows(table: NDArray[np.float64], lessons: list[Lesson], n_rows: int) -> NDArray[np.intp]:
+    """Return a number for every row that only equal rows share, or one for each row.
+
+    Equal rows are copies of one where there are few of them. Where most are equal, as in tables of few
+    categories, they are rows of their own. `n_rows` is the number of rows before weights repeated any.
+    """
+    random = np.random.RandomState(0)
+    key = np.zeros(len(table))
+    for column in (*table.T, *(lesson.y for lesson in lessons)):
+        key += random.uniform(0.5, 1.0) * np.where(np.isnan(column), np.pi, column)
+    distinct, copy = np.unique(key, return_inverse=True)
+    if _MOST_COPIES * len(distinct) < n_rows:
+        return np.arange(len(table))
+    return np.asarray(copy.ravel(), dtype=np.intp)
 
 
 def _distance_from_middle(column: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -27,8 +27,9 @@ _PROFILE_PIECES = 16
 
 
 class Shadow(NamedTuple):
-    """What the teachers made of one shadow: its variation between places, and in total by fold."""
+    """What the teachers made of the shadow of a column: variation between places, and in total by fold."""
 
+    column: int
     variation: Column
     by_lecture: Column
 
@@ -43,25 +44,29 @@ def choose_shadows(n_bins: NDArray[np.intp]) -> NDArray[np.intp]:
 
 
 def shadow_noise(
-    shadows: list[Shadow], shadow_bins: NDArray[np.intp], n_bins: NDArray[np.intp]
+    shadows: list[Shadow], n_bins: NDArray[np.intp], *, pooled: bool
 ) -> list[tuple[Column, float]]:
     """Return, for every column, the variation that noise shows in every bin and how far it may stray.
 
-    It is spread over the bins by the mean profile of alike shadows, taken from both ends: trees overfit
-    most at the ends of a column. It may stray as shadows do among themselves.
+    It is that of alike shadows: of all with about as many bins if `pooled`, else of the column's own, if it
+    casts one. It is spread over the bins by their mean profile, for pooled ones taken from both ends, where
+    trees overfit most. It may stray as shadows do among themselves.
     """
     if not shadows:
         return [(np.zeros(n), 1.0) for n in n_bins]
+    columns = np.array([shadow.column for shadow in shadows])
     totals = np.array([shadow.variation.sum() for shadow in shadows])
     by_lecture = np.array([shadow.by_lecture for shadow in shadows])
     profiles = np.array([_profile(shadow.variation) for shadow in shadows])
-    profiles = (profiles + profiles[:, ::-1]) / 2.0
-    sizes = np.round(np.log2(shadow_bins))
+    sizes = np.round(np.log2(n_bins[columns]))
     noise = []
-    for n in n_bins:
+    for column, n in enumerate(n_bins):
         unlike = np.abs(sizes - np.round(np.log2(max(n, 1))))
-        alike = unlike == unlike.min()
-        height = np.concatenate([[0.0], np.cumsum(profiles[alike].sum(axis=0))])
+        alike, own = unlike == unlike.min(), columns == column
+        profile = (profiles + profiles[:, ::-1])[alike].sum(axis=0)
+        if not pooled and own.any():
+            alike, profile = own, profiles[own][0]
+        height = np.concatenate([[0.0], np.cumsum(profile)])
         reached = np.interp(np.linspace(0.0, 1.0, n + 1), np.linspace(0.0, 1.0, len(height)), height)
         share = np.diff(reached) / height[-1] if height[-1] > 0 else np.zeros(n)
         noise.append((totals[alike].mean() * share, _margin(by_lecture[alike])))

@@ -8,7 +8,8 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from tabstretch._transformers import SupervisedStretchTransformer
+from tabstretch._base import BaseStretch
+from tabstretch._transformers import StretchTransformer, SupervisedStretchTransformer
 from tabstretch._validation import named_columns
 
 
@@ -69,6 +70,11 @@ class TableStretch(TransformerMixin, BaseEstimator):
         self.numeric_columns_ = [name for name, column in _columns_by_name(X) if _is_numeric(column)]
         if not self.numeric_columns_:
             raise ValueError(f"X has no numeric columns to stretch, only {list(X.columns)}")
+        if self.stretch is not None and not isinstance(self.stretch, BaseStretch):
+            raise TypeError(
+                "stretch must be a SupervisedStretchTransformer or a StretchTransformer, "
+                f"got {self.stretch!r}"
+            )
         stretch = SupervisedStretchTransformer() if self.stretch is None else clone(self.stretch)
         params = {"sample_weight": sample_weight}
         if groups is not None:
@@ -116,10 +122,15 @@ class TableStretch(TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self, "stretch_")
         self._check_is_frame(X)
-        missing = [name for name in self.get_feature_names_out() if name not in list(X.columns)]
+        stretched = list(self.stretch_.get_feature_names_out())
+        views = self.stretch_.views_
+        if view in views:
+            stretched = stretched[views.index(view) :: len(views)]
+        others = [name for name in self.feature_names_in_ if name not in self.numeric_columns_]
+        missing = [name for name in [*stretched, *others] if name not in list(X.columns)]
         if missing:
             raise ValueError(f"X lacks the columns {missing}")
-        original = self.stretch_.inverse_transform(X[list(self.stretch_.get_feature_names_out())], view)
+        original = self.stretch_.inverse_transform(X[stretched], view)
         outputs = {name: [name] for name in self.numeric_columns_}
         return self._replace(X, outputs, original)
 
@@ -154,10 +165,11 @@ class TableStretch(TransformerMixin, BaseEstimator):
         return type(X)(table, index=X.index) if hasattr(X, "index") else type(X)(table)
 
     def _check_is_frame(self, X: Any) -> None:
-        if not hasattr(X, "columns"):
+        is_frame = hasattr(X, "columns") and (hasattr(X, "iloc") or hasattr(X, "get_column"))
+        if not is_frame:
             raise TypeError(
-                f"{type(self).__name__} takes a DataFrame, got {type(X).__name__}. For an array of numbers "
-                "use SupervisedStretchTransformer or StretchTransformer."
+                f"{type(self).__name__} takes a DataFrame of pandas or polars, got {type(X).__name__}. "
+                "For an array of numbers use SupervisedStretchTransformer or StretchTransformer."
             )
 
     def _check_frame(self, X: Any, *, reset: bool) -> None:
@@ -167,7 +179,9 @@ class TableStretch(TransformerMixin, BaseEstimator):
         if twice:
             raise ValueError(f"column names must differ, got {twice} more than once")
         if not all(isinstance(name, str) for name in names):
-            raise TypeError(f"column names must be strings, got {names[:10]}")
+            raise TypeError(
+                f"column names must be strings, got {names[:10]}: X.columns = X.columns.astype(str) helps"
+            )
         validate_data(self, X, reset=reset, skip_check_array=True)
 
     def __sklearn_tags__(self) -> Any:
@@ -175,9 +189,7 @@ class TableStretch(TransformerMixin, BaseEstimator):
         tags.input_tags.allow_nan = True
         tags.input_tags.string = True
         tags.input_tags.categorical = True
-        tags.target_tags.required = self.stretch is None or bool(
-            self.stretch.__sklearn_tags__().target_tags.required
-        )
+        tags.target_tags.required = not isinstance(self.stretch, StretchTransformer)
         return tags
 
 

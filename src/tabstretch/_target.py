@@ -41,6 +41,11 @@ class Target:
     square: NDArray[np.float64]
     n_outputs: int
     constant: bool
+    raw: NDArray[np.float64] | None = None
+    """For regression, the outputs in their own units."""
+    shift: NDArray[np.float64] | None = None
+    scale: NDArray[np.float64] | None = None
+    """For regression, what was taken off and divided by to standardise."""
 
     @classmethod
     def of_values(cls, kind: str, classes: Any, values: NDArray[np.float64]) -> Target:
@@ -67,7 +72,8 @@ class Target:
         """Return the target of some rows, encoded as before."""
         if self.codes is not None:
             return replace(self, codes=self.codes[rows])
-        return replace(self, values=self.values[rows], square=self.square[rows])
+        raw = None if self.raw is None else self.raw[rows]
+        return replace(self, values=self.values[rows], square=self.square[rows], raw=raw)
 
     @property
     def n_rows(self) -> int:
@@ -98,7 +104,9 @@ def resolve_target_type(y: NDArray[Any], target_type: str) -> str:
 def encode_target(y: NDArray[Any], kind: str, weight: NDArray[np.float64] | None = None) -> Target:
     """Encode a validated target: standardised numbers, one-hot classes, or indicators as they are."""
     if kind in REGRESSION:
-        return Target.of_values(kind, None, _standardise(_two_d(y).astype(np.float64), weight))
+        raw = _two_d(y).astype(np.float64)
+        values, shift, scale = _standardise(raw, weight)
+        return replace(Target.of_values(kind, None, values), raw=raw, shift=shift, scale=scale)
     if kind == "multilabel-indicator":
         values = _two_d(y).astype(np.float64)
         return Target.of_values(kind, np.arange(values.shape[1]), values)
@@ -121,13 +129,19 @@ def _two_d(y: NDArray[Any]) -> NDArray[Any]:
     return y.reshape(-1, 1) if y.ndim == 1 else y
 
 
-def _standardise(values: NDArray[np.float64], weight: NDArray[np.float64] | None) -> NDArray[np.float64]:
+def _standardise(
+    values: NDArray[np.float64], weight: NDArray[np.float64] | None
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Return standardised columns, what was taken off them and what they were then divided by."""
     # Scaling by the largest magnitude first keeps squares of huge and tiny targets finite and exact.
     largest = np.abs(values).max(axis=0)
-    values = values / np.where(largest > 0, largest, 1.0)
+    largest = np.where(largest > 0, largest, 1.0)
+    values = values / largest
     constant = np.all(values == values[0], axis=0)
-    values -= np.average(values, axis=0, weights=weight)
+    mean = np.average(values, axis=0, weights=weight)
+    values -= mean
     deviation = np.sqrt(np.average(values * values, axis=0, weights=weight))
-    values /= np.where(deviation > 0, deviation, 1.0)
+    deviation = np.where(deviation > 0, deviation, 1.0)
+    values /= deviation
     values[:, constant] = 0.0
-    return values
+    return values, mean * largest, deviation * largest

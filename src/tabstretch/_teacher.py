@@ -55,6 +55,11 @@ class FittedTeacher:
         self._model.fit(X, y, **({} if weight is None else {"sample_weight": weight}))
         self._trees = BoostedTrees.of(self._model)
 
+    @property
+    def sees_only_order(self) -> bool:
+        """Whether nothing of a column matters to it but its order."""
+        return self._model is None or self._trees is not None
+
     def sweep(self, rows: NDArray[np.float64], column: int, values: Column) -> NDArray[np.float64]:
         """Return the individual curves of rows whose one column takes every increasing value in turn.
 
@@ -62,7 +67,7 @@ class FittedTeacher:
         """
         n_outputs = max(self.lesson.n_classes, 1)
         if self._model is None:
-            curves = np.zeros((len(rows), len(values), n_outputs))
+            curves = np.full((len(rows), len(values), n_outputs), self.lesson.shift)
         elif self._trees is not None:
             curves = self._trees.sweep(rows, column, values)
         else:
@@ -70,7 +75,7 @@ class FittedTeacher:
         if curves.shape[2] < n_outputs:  # the training rows lack a class
             known, curves = curves, np.zeros((*curves.shape[:2], n_outputs))
             curves[:, :, self._model.classes_] = known
-        return curves[:, :, self.lesson.first :]
+        return (curves[:, :, self.lesson.first :] - self.lesson.shift) / self.lesson.scale
 
 
 def sweep_by_prediction(

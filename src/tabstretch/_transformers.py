@@ -1,4 +1,4 @@
-"""The estimators. `fit` reads as the steps of the method; the mathematics is in the modules above."""
+"""The estimators. `fit` reads as the steps of the method; the mathematics is elsewhere."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from tabstretch._context import encode_context
 from tabstretch._folds import keep_rows, make_folds, requested_splits
 from tabstretch._interactions import TeacherFit, supervise_by_teachers
 from tabstretch._target import encode_target, resolve_target_type
-from tabstretch._teacher import check_teacher
 from tabstretch._validation import check_count, check_matrix, check_number, check_target, check_weights
 
 VARIATIONS = ("conditional", "within_fold", "pooled")
@@ -54,9 +53,9 @@ class StretchTransformer(BaseStretch):
     bin_edges_ : list of arrays
         Edges of the bins of each column, increasing; ties are merged.
     output_edges_ : list of arrays
-        Where these edges go.
+        Where these edges go; of views, in the last one.
     output_widths_ : list of arrays
-        Share of the output range of each bin.
+        Share of the output range of each bin; of views, in the last one.
     n_bins_ : array of shape (n_features,)
         Number of bins there are.
     maps_ : list of MonotoneMap
@@ -136,7 +135,7 @@ class SupervisedStretchTransformer(BaseStretch):
         Number of quantile bins (T in the paper), for all columns or for each. 1 is min-max scaling.
     n_neighbors : int or "auto", default="auto"
         How many training rows the kernel's bandwidth spans (k in the paper). "auto" is n^(2/3), at
-        least 5.
+        least 5. For "conditional" it matters only to the marginal variation, shown for comparison.
     cv : int, splitter or iterable of splits, default=None
         Folds for the estimate of the target. A number gives shuffled folds, stratified for classes
         and no more of them than the smallest class has members, but at least 2. None means 10, and 4 for
@@ -149,7 +148,8 @@ class SupervisedStretchTransformer(BaseStretch):
     teacher : estimator, default=None
         The model for "conditional", a regressor or a classifier with `predict_proba`; it is cloned. None
         means `HistGradientBoostingRegressor` or `HistGradientBoostingClassifier`. The teacher sees numbers
-        only, missing ones as NaN: put an imputer before one that refuses them.
+        only: the columns, then the context, then shuffled columns as the measure of noise (none if
+        `shrinkage` is a number). Missing ones are NaN: put an imputer before one that refuses them.
     n_curves : int, default=400
         For "conditional", the number of held-out rows for which every column is moved.
     teacher_rows : int, default=100000
@@ -185,9 +185,9 @@ class SupervisedStretchTransformer(BaseStretch):
     bin_edges_ : list of arrays
         Edges of the bins of each column, increasing; ties are merged.
     output_edges_ : list of arrays
-        Where these edges go.
+        Where these edges go; of views, in the last one.
     output_widths_ : list of arrays
-        Share of the output range of each bin.
+        Share of the output range of each bin; of views, in the last one.
     n_bins_ : array of shape (n_features,)
         Number of bins there are.
     maps_ : list of MonotoneMap
@@ -267,7 +267,7 @@ class SupervisedStretchTransformer(BaseStretch):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Numbers; NaN is allowed and ignored.
+            Numbers; NaN is allowed. Maps leave it alone, teachers make of it what they can.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Target: numbers, labels of any kind, several numbers, or label indicators.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -293,7 +293,6 @@ class SupervisedStretchTransformer(BaseStretch):
             splits = keep_rows(splits, kept)
         target = encode_target(y, kind, weight)
         if self.variation == "conditional":
-            check_teacher(self.teacher, classes=target.classes is not None, weighted=weight is not None)
             columns = self._fit_columns(X, weight=weight, **weights)
             columns = supervise_by_teachers(
                 columns, X, context, target, splits, weight, self._teacher_fit(), **weights
@@ -304,6 +303,7 @@ class SupervisedStretchTransformer(BaseStretch):
             columns = self._fit_columns(X, weight=weight, supervision=marginal, **weights)
         self.target_type_ = kind
         self.classes_ = target.classes
+        self._target_units = target.shift, target.scale
         self.variation_ = [column.variation for column in columns]
         self.shrinkage_ = np.array([column.shrinkage for column in columns])
         return self._store(columns, views=("value", "rank", "target"))

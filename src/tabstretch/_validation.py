@@ -206,7 +206,8 @@ def _find_culprit(X: Any) -> str | None:
                 if is_missing(value):
                     continue
                 plain_value = value.item() if isinstance(value, np.generic) else value
-                return f"First in column {name}, row {row}: {plain_value!r}."
+                hint = " TableStretch takes tables of mixed columns." if isinstance(value, str) else ""
+                return f"First in column {name}, row {row}: {plain_value!r}.{hint}"
             if np.isinf(number):
                 return f"First in column {name}, row {row}: {number}."
         if values.dtype.kind == "f" and np.any(np.isinf(values)):

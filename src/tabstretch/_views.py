@@ -39,11 +39,14 @@ def squashed_value(column: ColumnFit) -> tuple[Column, Column]:
     edges = column.edges * scale
     low, center, high = column.quartiles * scale
     spread = high - low if high > low else _half_range(edges)
-    bottom, top = _squash((edges[[0, -1]] - center) / spread)
+    with np.errstate(over="ignore"):  # infinitely far away is squashed as well
+        bottom, top = _squash((edges[[0, -1]] - center) / spread)
     heights = np.linspace(bottom, top, _VALUE_PIECES + 1)
     inner = np.clip(center + spread * _unsquash(heights[1:-1]), edges[0], edges[-1]) / scale
     places = np.unique(np.concatenate([column.edges[[0, -1]], inner]))
-    return places, stretch_widths(np.diff(_squash((places * scale - center) / spread)), places)
+    with np.errstate(over="ignore"):
+        heights = _squash((places * scale - center) / spread)
+    return places, stretch_widths(np.diff(heights), places)
 
 
 def _half_range(edges: Column) -> float:
