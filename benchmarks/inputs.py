@@ -139,12 +139,8 @@ def unsupervised_stretch(dataset: Dataset, **params: Any) -> Transformer:
 
 
 # n_bins, rank_weight, value_weight
-UNSUPERVISED = [(256, 0, 2), (256, 0, 1), (256, 0, 0)]
-MARGINAL = [(64, 0, 0), (256, 0, 1), (256, 1, 1), (256, 1, 2)]
-CONDITIONAL = [
-    *((256, *weights) for weights in ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2))),
-    *((64, *weights) for weights in ((0, 1), (0, 2), (1, 2))),
-]
+MARGINAL = [(64, 0, 0), (256, 1, 2)]
+CONDITIONAL = [(n_bins, *weights) for n_bins in (64, 256) for weights in ((0, 1), (0, 2), (1, 2))]
 
 
 def _named_transformations() -> dict[str, Transformation]:
@@ -158,16 +154,19 @@ def _named_transformations() -> dict[str, Transformation]:
         "quantile": quantile,
         "yeo_johnson": yeo_johnson,
         "paper_b64": partial(supervised_stretch, **paper),
+        "unsup_b256_v2": partial(unsupervised_stretch, n_bins=256, value_weight=2),
         "views_unsup": partial(unsupervised_stretch, **views),
         "views_within": partial(supervised_stretch, variation="within_fold", **views),
         "views_cond": partial(supervised_stretch, variation="conditional", **views),
     }
-    for n_bins, _, value in UNSUPERVISED:
-        params: dict[str, Any] = {"n_bins": n_bins, "value_weight": value}
-        named[f"unsup_b{n_bins}_v{value}"] = partial(unsupervised_stretch, **params)
     for name, variation, grid in (("within", "within_fold", MARGINAL), ("cond", "conditional", CONDITIONAL)):
         for n_bins, rank, value in grid:
-            params = {"n_bins": n_bins, "rank_weight": rank, "value_weight": value, "variation": variation}
+            params: dict[str, Any] = {
+                "n_bins": n_bins,
+                "rank_weight": rank,
+                "value_weight": value,
+                "variation": variation,
+            }
             named[f"{name}_b{n_bins}_r{rank}_v{value}"] = partial(supervised_stretch, **params)
     return named
 
