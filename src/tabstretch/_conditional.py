@@ -1,6 +1,9 @@
 """Conditional variation: how much a teacher's prediction varies when one column moves and the others stay.
 
 Teachers that see all columns are cross-fitted; each is swept along every column for rows it has not seen.
+
+A *lesson* is one thing to learn: the target, or one of its outputs. A *teacher* is a model that has learnt a
+lesson. A *lecture* is the teachers of one fold with rows they have not seen. A *shadow* is a shuffled column.
 """
 
 from __future__ import annotations
