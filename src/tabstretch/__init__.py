@@ -5,8 +5,9 @@ A column flows through these steps, one module each: validated (`_validation`), 
 (`_compress`), smoothed out of fold (`_smoothing`), measured for variation bin by bin (`_variation`),
 given widths (`_widths`) and mapped (`_monotone`). `_column` fits one column from end to end. Where
 columns are seen together, `_teacher` models the target by all of them, `_trees` sweeps boosted trees,
-`_shadows` tells its noise, `_conditional` measures the variation and `_interactions` fits all columns by it. `_views` lays the
-coordinates of a column side by side, and `_transformers` and `_table` hold the estimators.
+`_shadows` tells what is noise, `_conditional` measures the variation and `_interactions` fits all
+columns by it. `_views` lays the coordinates of a column side by side, and `_transformers` and `_table`
+hold the estimators.
 """
 
 from importlib.metadata import version as _version
