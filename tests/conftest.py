@@ -1,7 +1,12 @@
-"""Hypothesis: the same examples on every machine, and no deadline, since kernels compile on first use."""
+"""Hypothesis: the same examples on every machine, and no deadline, since kernels compile on first use.
+
+Threads: one for each model. And a fixture that several modules share.
+"""
 
 import os
+from collections.abc import Iterator
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 # Boosted trees use all cores by OpenMP, and wait busily for each other where several test processes, or
@@ -16,3 +21,12 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("tabstretch")
+
+
+@pytest.fixture
+def routing() -> Iterator[None]:
+    """scikit-learn's metadata routing, switched on."""
+    from sklearn import config_context  # not before the number of threads is set
+
+    with config_context(enable_metadata_routing=True):
+        yield

@@ -1,6 +1,5 @@
 """Context: columns of any type that teachers see as numbers."""
 
-from collections.abc import Iterator
 from datetime import date, datetime, timedelta, timezone
 from decimal import Decimal
 from typing import Any
@@ -266,12 +265,6 @@ def test_context_of_extreme_numbers(scale: float) -> None:
 def test_wrong_rows_are_refused_by_fit() -> None:
     with pytest.raises(ValueError, match=f"context must have one row for each of {N} rows of X, got 7"):
         conditional().fit(X, Y, context=np.ones((7, 1)))
-
-
-@pytest.fixture
-def routing() -> Iterator[None]:
-    with config_context(enable_metadata_routing=True):
-        yield
 
 
 @pytest.mark.usefixtures("routing")

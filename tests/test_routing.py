@@ -1,6 +1,5 @@
 """Groups and sample weights by scikit-learn's metadata routing."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -25,10 +24,7 @@ WEIGHT = np.arange(N) % 3 + 1.0
 SPLITS = list(GroupKFold(3).split(X, Y, GROUPS))
 
 
-@pytest.fixture(autouse=True)
-def routing() -> Iterator[None]:
-    with config_context(enable_metadata_routing=True):
-        yield
+pytestmark = pytest.mark.usefixtures("routing")
 
 
 def supervised(**params: Any) -> SupervisedStretchTransformer:
