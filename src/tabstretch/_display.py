@@ -13,13 +13,12 @@ from tabstretch._column import ColumnFit
 from tabstretch._conditional import Curves
 from tabstretch._extras import import_extra
 from tabstretch._folds import make_folds
+from tabstretch._interactions import CURVES_SHOWN
 from tabstretch._lessons import MANY_CLASSES
 from tabstretch._monotone import MonotoneMap
 from tabstretch._target import REGRESSION, Target, encode_target, resolve_target_type
 from tabstretch._validation import check_matrix, check_target
 from tabstretch._variation import SmoothedColumn, mean_curve
-
-_MAX_CURVES = 8
 
 
 class StretchDisplay:
@@ -207,7 +206,7 @@ def smoothed_target(estimator: Any, x: NDArray[Any], y: NDArray[Any]) -> tuple[C
     smoothed = SmoothedColumn(cells, target, folds, None, None if neighbors == "auto" else neighbors)
     curves = mean_curve(smoothed)
     curves, names = _in_own_units(curves, target, y)
-    busiest = np.sort(np.argsort(-np.ptp(curves, axis=0), kind="stable")[:_MAX_CURVES])
+    busiest = np.sort(np.argsort(-np.ptp(curves, axis=0), kind="stable")[:CURVES_SHOWN])
     return cells.mean, curves[:, busiest], [names[number] for number in busiest]
 
 

@@ -23,7 +23,7 @@ from tabstretch._widths import NEGLIGIBLE_VARIATION
 # With more classes or outputs than this the marginal variation, which is only for comparison, takes too long.
 _OUTPUTS_COMPARED = 64
 # Of many classes or outputs, the curves of those that vary most are kept for showing.
-_CURVES_KEPT = 8
+CURVES_SHOWN = 8
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class TeacherFit:
 
     teacher: Any
     n_curves: int
-    max_rows: int
+    teacher_rows: int
     n_neighbors: float | None
     shrinkage: float | None
     random_state: Any
@@ -51,18 +51,18 @@ def supervise_by_teachers(
 ) -> list[ColumnFit]:
     """Return the fits of all columns with the widths that the conditional variation asks for.
 
-    Teachers learn from a random sample of at most `max_rows` rows.
+    Teachers learn from a random sample of at most `teacher_rows` rows.
     """
     random = check_random_state(how.random_state)
-    if len(X) > how.max_rows:
+    if len(X) > how.teacher_rows:
         kept = np.zeros(len(X), dtype=bool)
-        kept[random.permutation(len(X))[: how.max_rows]] = True
+        kept[random.permutation(len(X))[: how.teacher_rows]] = True
         X, target, splits = X[kept], target.take(np.flatnonzero(kept)), keep_rows(splits, kept)
         context = None if context is None else context[kept]
         weight = None if weight is None else weight[kept]
     folds = make_folds(splits, target, random)
     n_rows = len(X)
-    if weight is not None and np.all(weight == np.floor(weight)) and weight.sum() <= how.max_rows:
+    if weight is not None and np.all(weight == np.floor(weight)) and weight.sum() <= how.teacher_rows:
         # Weights count rows, and teachers that count them too, in leaves say, must see as many.
         counts = weight.astype(np.intp)
         copies = np.repeat(np.arange(len(X)), counts)
@@ -117,10 +117,10 @@ def _supervise(column: ColumnFit, evidence: Evidence, **weights: float) -> Colum
 
 
 def _most_varied(curves: Curves) -> Curves:
-    if curves.mean.shape[1] <= _CURVES_KEPT:
+    if curves.mean.shape[1] <= CURVES_SHOWN:
         return curves
     size = np.var(curves.mean, axis=0) + np.mean(curves.spread**2, axis=0)
-    kept = np.sort(np.argsort(-size, kind="stable")[:_CURVES_KEPT])
+    kept = np.sort(np.argsort(-size, kind="stable")[:CURVES_SHOWN])
     return curves._replace(
         mean=curves.mean[:, kept], spread=curves.spread[:, kept], outputs=curves.outputs[kept]
     )
