@@ -9,6 +9,7 @@ lesson. A *lecture* is the teachers of one fold with rows they have not seen. A 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -137,6 +138,7 @@ def conditional_variation(
 
 def _give_lectures(table: NDArray[np.float64], shadows: range, teaching: Teaching) -> list[Lecture]:
     """Fit the teachers of every fold."""
+    import_module("sklearn.ensemble")  # slow to import, so only here, but before there are threads
     splits = teaching.folds.rows()
     random = check_random_state(teaching.random_state)
     seeds = random.randint(np.iinfo(np.int32).max, size=len(splits))

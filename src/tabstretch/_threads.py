@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from joblib import effective_n_jobs
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 
 def map_in_threads(
@@ -37,8 +37,11 @@ def map_models_in_threads(
     n_threads = effective_n_jobs(n_jobs)
     n_each = max(1, n_threads // max(1, min(n_threads, len(jobs))))
 
+    # Libraries are looked up here, once: in a thread that could wait forever for another's import.
+    controller = ThreadpoolController()
+
     def run(*job: Any) -> Any:
-        with threadpool_limits(n_each, user_api="openmp"):
+        with controller.limit(limits=n_each, user_api="openmp"):
             return function(*job)
 
     return map_in_threads(run, jobs, n_jobs)
