@@ -23,12 +23,21 @@ class SplitRecord:
     """Row numbers in the source, from 0; None if the source has a split of its own."""
 
 
-def save_split(dataset: Dataset, path: Path) -> None:
-    """Write the record of a data set. The file appears whole or not at all."""
+def record_of(dataset: Dataset) -> SplitRecord:
+    """Return what is kept of a data set."""
     rows = None
     if dataset.split is not None:
         rows = {part: numbers.tolist() for part, numbers in dataset.split.items()}
-    record = SplitRecord(dataset.name, dataset.source, dataset.checksum, dataset.n_rows, rows)
+    return SplitRecord(dataset.name, dataset.source, dataset.checksum, dataset.n_rows, rows)
+
+
+def save_split(dataset: Dataset, path: Path) -> None:
+    """Write the record of a data set. The file appears whole or not at all."""
+    save_record(record_of(dataset), path)
+
+
+def save_record(record: SplitRecord, path: Path) -> None:
+    """Write a record. The file appears whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     try:
@@ -53,11 +62,15 @@ def read_split(path: Path) -> SplitRecord:
 
 
 def check_split(dataset: Dataset, path: Path) -> None:
-    """Refuse a data set that is not the one that was recorded."""
-    record = read_split(path)
+    """Refuse a data set that is not the one that was recorded in a file."""
+    check_record(dataset, read_split(path), str(path))
+
+
+def check_record(dataset: Dataset, record: SplitRecord, place: str) -> None:
+    """Refuse a data set that is not the one that was recorded; `place` says where."""
     if record.checksum != dataset.checksum:
         raise ValueError(
-            f"{dataset.source}: the data changed since {path} was written. The checksum was "
+            f"{dataset.source}: the data changed since {place} was written. The checksum was "
             f"{record.checksum} ({_sizes(record.sizes)}), it is {dataset.checksum} "
             f"({_sizes(dataset.n_rows)}). Restore the data, or start a study of another name"
         )

@@ -1,0 +1,11 @@
+"""One database for a study: its plan, its data sets, who works on what, trials and results.
+
+- `tables`: what our tables hold; Optuna keeps its own beside them
+- `database`: URL -> connections, with patience for a database that is away and words for one that is broken
+- `liveness`: which coordinators still live, told by the operating system or the server, never by a clock
+- `studies`: `StudyStorage`, what a coordinator reads and writes
+"""
+
+from tabstretch.study.storage.studies import StudyStorage, default_storage, opened_study
+
+__all__ = ["StudyStorage", "default_storage", "opened_study"]
