@@ -18,7 +18,7 @@ CHECK_PYTHON = $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' |
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-oldest lint types bench clean
+.PHONY: help demo test test-oldest lint types bench bench-study clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -46,19 +46,24 @@ bench: $(READY)  ## measure speed and signal recovery
 	$(VENV)/bin/python benchmarks/signal_recovery.py
 	$(VENV)/bin/python benchmarks/conditional_noise.py
 
+bench-study: $(READY)  ## measure the study's own cost over bare training
+	$(VENV)/bin/python benchmarks/study.py studies/quick.toml
+
 clean:  ## remove the environments and everything generated
 	rm -rf $(VENV) $(VENV_OLDEST) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find src tests benchmarks examples -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The environments are rebuilt from nothing when what they install changes.
-$(READY): pyproject.toml
+# PyTorch comes first and stays as it is: any newer one that pip might prefer brings gigabytes for graphics cards.
+$(READY): pyproject.toml constraints/torch.txt
 	@$(CHECK_PYTHON)
 	$(PYTHON) -m venv --clear $(VENV)
-	$(VENV)/bin/python -m pip install --editable '.[full,dev]'
+	$(VENV)/bin/python -m pip install --requirement constraints/torch.txt
+	$(VENV)/bin/python -m pip install --constraint constraints/torch.txt --editable '.[full,dev]'
 	@touch $@
 
 $(READY_OLDEST): pyproject.toml constraints/oldest.txt
 	@$(CHECK_PYTHON)
 	$(PYTHON) -m venv --clear $(VENV_OLDEST)
-	$(VENV_OLDEST)/bin/python -m pip install --constraint constraints/oldest.txt --editable '.[full,test]'
+	$(VENV_OLDEST)/bin/python -m pip install --constraint constraints/oldest.txt --editable '.[plot,pandas,polars,data,test]'
 	@touch $@

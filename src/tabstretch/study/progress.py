@@ -1,0 +1,164 @@
+"""What a running study shows: a live view on a terminal, a line for each stored result elsewhere."""
+
+from __future__ import annotations
+
+import statistics
+import sys
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from typing import TextIO
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.markup import escape
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from tabstretch.study.jobs import Job, Outcome
+from tabstretch.study.metrics import main_metric
+from tabstretch.study.plan import CellKey, StudyPlan
+from tabstretch.study.storage import StudyStorage
+from tabstretch.study.storage.studies import RunRecord
+from tabstretch.study.tally import Tally, tally
+
+_SHOWN = 12
+"""Data sets and cells that fit on a screen."""
+
+
+class Progress:
+    """Counts, and shows nothing."""
+
+    def __init__(self, counted: Tally) -> None:
+        self.tally = counted
+
+    def started(self, cell: CellKey, job: Job) -> None:
+        """Note that a job went to a worker."""
+        self.tally.started(cell)
+
+    def finished(self, cell: CellKey, job: Job, outcomes: Sequence[Outcome]) -> None:
+        """Note that a job came back."""
+        self.tally.finished(cell, job, outcomes)
+
+    def stored(self, cell: CellKey, records: Sequence[RunRecord]) -> None:
+        """Note that runs are in the storage."""
+        self.tally.add(cell, records)
+
+    def message(self, text: str) -> None:
+        """Tell the user something."""
+
+
+class Lines(Progress):
+    """One line for each stored result, for logs."""
+
+    def __init__(self, counted: Tally, stream: TextIO) -> None:
+        super().__init__(counted)
+        self._stream = stream
+        self.message(f"{counted.runs_done} of {counted.n_runs} runs are stored")
+
+    def stored(self, cell: CellKey, records: Sequence[RunRecord]) -> None:
+        """Print what was stored."""
+        super().stored(cell, records)
+        left = self.tally.seconds_left()
+        rest = f", about {duration(left)} left" if left else ""
+        counts = f"{self.tally.runs_done}/{self.tally.n_runs}"
+        self.message(f"[{counts}{rest}] {cell}: {summary(self.tally.tasks[cell.dataset], records)}")
+
+    def message(self, text: str) -> None:
+        """Print a line at once."""
+        print(text, file=self._stream, flush=True)
+
+
+class Screen(Progress):
+    """A live view."""
+
+    def __init__(self, counted: Tally, name: str) -> None:
+        super().__init__(counted)
+        self._name = name
+        self._console = Console(stderr=True)
+        self.live = Live(
+            console=self._console, get_renderable=self.render, refresh_per_second=4, transient=False
+        )
+
+    def message(self, text: str) -> None:
+        """Print a line above the view."""
+        self._console.print(escape(text))
+
+    def render(self) -> Group:
+        """Return the view of this moment."""
+        return Group(self._bar(), self._running(), self._best())
+
+    def _bar(self) -> Table:
+        counted = self.tally
+        left = counted.seconds_left()
+        grid = Table.grid(padding=(0, 2))
+        grid.add_row(
+            Text(self._name, style="bold"),
+            ProgressBar(total=counted.n_trainings, completed=counted.trainings_done, width=30),
+            f"{counted.runs_done} of {counted.n_runs} runs",
+            Text(f"{counted.runs_failed} failed", style="red" if counted.runs_failed else "dim"),
+            f"about {duration(left)} left" if left is not None else "",
+        )
+        return grid
+
+    def _running(self) -> Text:
+        cells = [str(cell) for cell in self.tally.running]
+        more = f" and {len(cells) - _SHOWN} more" if len(cells) > _SHOWN else ""
+        return Text(f"running: {', '.join(cells[:_SHOWN]) or 'nothing yet'}{more}", style="dim")
+
+    def _best(self) -> Table:
+        table = Table(box=None, pad_edge=False, header_style="dim")
+        for heading in ("best so far", "network", "transformation", "metric"):
+            table.add_column(heading)
+        table.add_column("mean", justify="right")
+        best = self.tally.best()
+        for row in best[-_SHOWN:]:
+            cell = row.cell
+            names = (escape(cell.dataset), cell.model, cell.transformation)
+            table.add_row(*names, row.metric, f"{row.score:.4f}")
+        return table
+
+
+@contextmanager
+def open_progress(plan: StudyPlan, store: StudyStorage, *, enabled: bool) -> Generator[Progress]:
+    """Yield what shows the study: a live view if standard error is a terminal, else lines."""
+    counted = tally(plan, store)
+    if not enabled:
+        yield Progress(counted)
+    elif sys.stderr.isatty():
+        screen = Screen(counted, plan.name)
+        with screen.live:
+            yield screen
+    else:
+        yield Lines(counted, sys.stderr)
+
+
+def summary(task: str, records: Sequence[RunRecord]) -> str:
+    """Return some runs of a cell in a few words."""
+    metric = main_metric(task)
+    scores = [record.metrics[metric] for record in records if metric in record.metrics]
+    failed = [record for record in records if record.status != "ok"]
+    words = []
+    if scores:
+        spread = f" ± {statistics.stdev(scores):.4f}" if len(scores) > 1 else ""
+        seeds = f"{len(scores)} seeds" if len(scores) > 1 else f"seed {records[0].seed}"
+        words.append(f"{metric} {statistics.fmean(scores):.4f}{spread} ({seeds})")
+    if failed:
+        words.append(f"{len(failed)} failed: {failed[0].error}")
+    notes = {record.note for record in records if record.note}
+    return "; ".join([*words, *sorted(notes)])
+
+
+def duration(seconds: float) -> str:
+    """Return a length of time in words.
+
+    >>> duration(42), duration(100), duration(4000), duration(200_000)
+    ('42 s', '2 min', '1.1 h', '2.3 days')
+    """
+    if seconds < 60:
+        return f"{seconds:.0f} s"
+    if seconds < 3600:
+        return f"{seconds / 60:.0f} min"
+    if seconds < 100_000:
+        return f"{seconds / 3600:.1f} h"
+    return f"{seconds / 86400:.1f} days"

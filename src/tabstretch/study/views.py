@@ -1,0 +1,82 @@
+"""What the commands print: tables for a person, computed elsewhere."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from tabstretch.study.plan import StudyPlan
+from tabstretch.study.storage import StudyStorage
+from tabstretch.study.tally import tally
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def print_status(plan: StudyPlan, store: StudyStorage, console: Console | None = None) -> None:
+    """Print where a study stands."""
+    console = console or Console()
+    counted = tally(plan, store)
+    console.print(f"[bold]{escape(plan.name)}[/bold] in {escape(store.place)}", highlight=False)
+    parts = [f"{counted.runs_done} of {counted.n_runs} runs stored", f"{counted.runs_failed} failed"]
+    if plan.trials:
+        parts.append(f"{counted.trainings_done} of {counted.n_trainings} trainings (trials included)")
+    console.print(", ".join(parts), highlight=False)
+    working = [str(cell) for cell, elsewhere in store.claimed().items() if elsewhere]
+    if working:
+        console.print(f"at work on {escape(', '.join(sorted(working)))}", highlight=False)
+    best = counted.best()
+    if best:
+        table = _table(["data set", "best so far", "network", "metric"], ["mean"])
+        for row in best:
+            cell = row.cell
+            names = (escape(cell.dataset), cell.transformation, cell.model, row.metric)
+            table.add_row(*names, f"{row.score:.4f}")
+        console.print(table)
+
+
+def print_summary(results: pd.DataFrame, console: Console | None = None) -> None:
+    """Print one row per data set and network: the mean score of every transformation and its spread."""
+    console = console or Console()
+    for task_is_regression, metric in ((False, "accuracy"), (True, "r2")):
+        part = results[(results["task"] == "regression") == task_is_regression]
+        if len(part):
+            _print_metric(part, metric, console)
+    failed = results[results["status"] != "ok"]
+    if len(failed):
+        console.print(f"{len(failed)} of {len(results)} runs failed, for example:", highlight=False)
+        for row in failed.drop_duplicates("error").head(3).itertuples():
+            name = f"{row.dataset}/{row.model}/{row.transformation} seed {row.seed}"
+            console.print(f"  {escape(name)}: {escape(str(row.error))}", highlight=False)
+
+
+def _print_metric(results: pd.DataFrame, metric: str, console: Console) -> None:
+    panels = ["dataset", "model"] + (["noise"] if results["noise"].any() else [])
+    transformations = list(dict.fromkeys(results["transformation"]))
+    table = _table([*panels[:1], "network", *panels[2:]], transformations)
+    table.title = f"{metric}, mean over seeds (± standard deviation)"
+    for key, panel in results.groupby(panels, sort=False):
+        scores = panel.groupby("transformation")[metric]
+        mean, spread = scores.mean(), scores.std()
+        best = mean.max()
+        cells = []
+        for name in transformations:
+            if name not in mean or mean[name] != mean[name]:
+                cells.append("–")
+                continue
+            text = f"{mean[name]:.3f}" + (f" ±{spread[name]:.3f}" if spread[name] == spread[name] else "")
+            cells.append(f"[bold]{text}[/bold]" if mean[name] == best else text)
+        table.add_row(*(escape(str(part)) for part in key), *cells)
+    console.print(table)
+
+
+def _table(left: list[str], right: list[str]) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="dim", title_justify="left", title_style="bold")
+    for heading in left:
+        table.add_column(heading, no_wrap=True)
+    for heading in right:
+        table.add_column(heading, justify="right")
+    return table

@@ -1,0 +1,223 @@
+"""Where jobs run: in this process, in worker processes of this machine, or on a Dask cluster."""
+
+from __future__ import annotations
+
+import contextlib
+import queue
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+from abc import ABC, abstractmethod
+from collections import deque
+from collections.abc import Generator, Iterable
+from dataclasses import dataclass
+from typing import IO, Any
+
+import dask
+import distributed
+
+from tabstretch.study.errors import StudyError
+from tabstretch.study.jobs import Job, Outcome, described, run_job
+
+_DEATHS_ALLOWED = 5
+"""So often a run may take its worker with it before it counts as failed."""
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A job that came back."""
+
+    number: int
+    outcomes: list[Outcome]
+    worker: str | None
+    """Where it ran, so that the next one can use what is kept there."""
+
+
+class Workers(ABC):
+    """Takes jobs and gives back outcomes, in any order."""
+
+    @property
+    @abstractmethod
+    def slots(self) -> int:
+        """How many jobs run at once."""
+
+    @abstractmethod
+    def submit(self, number: int, job: Job, worker: str | None) -> None:
+        """Start a job, if possible on the worker that is named."""
+
+    @abstractmethod
+    def finished(self, timeout: float) -> Iterable[Finished]:
+        """Wait for at least one job, but not longer than this, and return those that are finished."""
+
+
+class ThisProcess(Workers):
+    """Runs each job when its outcome is asked for."""
+
+    slots = 1
+
+    def __init__(self) -> None:
+        self._waiting: deque[tuple[int, Job]] = deque()
+
+    def submit(self, number: int, job: Job, worker: str | None) -> None:
+        """Put a job in line."""
+        self._waiting.append((number, job))
+
+    def finished(self, timeout: float) -> Iterable[Finished]:
+        """Run the next job."""
+        if not self._waiting:
+            time.sleep(timeout)
+            return []
+        number, job = self._waiting.popleft()
+        return [Finished(number, run_job(job), None)]
+
+
+class DaskWorkers(Workers):
+    """Runs jobs on the workers of a Dask scheduler, one at a time on each."""
+
+    def __init__(self, client: distributed.Client) -> None:
+        self._client = client
+        self._done: queue.Queue[tuple[int, distributed.Future]] = queue.Queue()
+        self._running: dict[int, tuple[Job, distributed.Future]] = {}
+
+    @property
+    def slots(self) -> int:
+        """How many workers there are now."""
+        if self._client.status not in ("running", "connecting"):
+            raise _scheduler_gone()
+        return len(self._client.scheduler_info(n_workers=-1)["workers"])
+
+    def submit(self, number: int, job: Job, worker: str | None) -> None:
+        """Send a job to the cluster."""
+        preferred = {} if worker is None else {"workers": [worker], "allow_other_workers": True}
+        future = self._client.submit(_run_on_worker, job, key=f"tabstretch-{number}", pure=False, **preferred)
+        self._running[number] = (job, future)
+        future.add_done_callback(lambda done: self._done.put((number, done)))
+
+    def finished(self, timeout: float) -> Iterable[Finished]:
+        """Wait for the first job, then take what else is there."""
+        with contextlib.suppress(queue.Empty):
+            ready = [self._done.get(timeout=timeout)]
+            while not self._done.empty():
+                ready.append(self._done.get())
+            return [self._collect(number, future) for number, future in ready]
+        return []
+
+    def _collect(self, number: int, future: distributed.Future) -> Finished:
+        job, _ = self._running.pop(number)
+        try:
+            outcomes, worker = future.result()
+        except distributed.KilledWorker:
+            error = f"the run took its worker with it {_DEATHS_ALLOWED} times: perhaps it needs more memory"
+            return Finished(number, [Outcome(seed, error) for seed in job.seeds], None)
+        except StudyError:
+            raise
+        except (distributed.client.FutureCancelledError, distributed.comm.CommClosedError) as error:
+            raise _scheduler_gone() from error
+        except Exception as error:
+            raise StudyError(f"a worker could not run its job: {described(error)}") from error
+        return Finished(number, outcomes, worker)
+
+
+def _scheduler_gone() -> StudyError:
+    return StudyError("the Dask scheduler is gone; run the same command again to go on")
+
+
+def _run_on_worker(job: Job) -> tuple[list[Outcome], str]:
+    return run_job(job), distributed.get_worker().address
+
+
+@contextlib.contextmanager
+def open_workers(scheduler: str | None, n_workers: int) -> Generator[Workers]:
+    """Yield the workers of a Dask scheduler, or as many of our own; none means this process."""
+    if scheduler is not None:
+        with _connected(scheduler) as client:
+            yield DaskWorkers(client)
+    elif n_workers == 0:
+        yield ThisProcess()
+    else:
+        with (
+            _local_scheduler() as address,
+            _connected(address) as client,
+            LocalWorkers(client, address, n_workers) as workers,
+        ):
+            yield workers
+
+
+@contextlib.contextmanager
+def _connected(address: str) -> Generator[distributed.Client]:
+    try:
+        client = distributed.Client(address, timeout="10s", set_as_default=False)
+    except (OSError, TimeoutError, ValueError) as error:
+        raise StudyError(f"no Dask scheduler answers at {address}: {error}") from error
+    with client:
+        yield client
+
+
+@contextlib.contextmanager
+def _local_scheduler() -> Generator[str]:
+    settings = {"distributed.scheduler.allowed-failures": _DEATHS_ALLOWED}
+    with dask.config.set(settings), warnings.catch_warnings():
+        cluster = distributed.LocalCluster(
+            n_workers=0, processes=True, host="127.0.0.1", dashboard_address=None, silence_logs=50
+        )
+    with cluster:
+        yield cluster.scheduler_address
+
+
+class LocalWorkers(DaskWorkers):
+    """Worker processes of this machine; one that dies is replaced."""
+
+    def __init__(self, client: distributed.Client, address: str, n_workers: int) -> None:
+        super().__init__(client)
+        self._address = address
+        self._n_workers = n_workers
+        self._log: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 (it is closed by __exit__)
+        self._processes: list[subprocess.Popen[bytes]] = []
+        self._deaths_before_work = 0
+
+    def __enter__(self) -> LocalWorkers:
+        self._replace_dead()
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        for process in self._processes:
+            process.kill()
+            process.wait()
+            assert process.stdin is not None
+            process.stdin.close()
+        self._log.close()
+
+    @property
+    def slots(self) -> int:
+        """As many as were asked for, alive already or not."""
+        return self._n_workers
+
+    def finished(self, timeout: float) -> Iterable[Finished]:
+        """Look after the processes, then wait for jobs."""
+        self._replace_dead()
+        finished = list(super().finished(timeout))
+        if finished:
+            self._deaths_before_work = 0
+        return finished
+
+    def _replace_dead(self) -> None:
+        alive = [process for process in self._processes if process.poll() is None]
+        self._deaths_before_work += len(self._processes) - len(alive)
+        if self._deaths_before_work > 10 * self._n_workers:
+            self._log.seek(0)
+            tail = self._log.read().decode(errors="replace")[-2000:]
+            raise StudyError(f"worker processes die before they finish anything:\n{tail}")
+        self._processes = alive
+        while len(self._processes) < self._n_workers:
+            self._processes.append(self._start())
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(
+            [sys.executable, "-P", "-m", "tabstretch.study.worker", self._address],
+            stdin=subprocess.PIPE,
+            stdout=self._log,
+            stderr=self._log,
+            start_new_session=True,  # Ctrl-C is for the coordinator
+        )

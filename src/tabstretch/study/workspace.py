@@ -1,0 +1,110 @@
+"""What a worker keeps between jobs: data sets it has read and transformations it has fitted."""
+
+from __future__ import annotations
+
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+from numpy.typing import NDArray
+
+from tabstretch.study.datasets import Dataset, load_dataset
+from tabstretch.study.errors import StudyError
+from tabstretch.study.inputs import Inputs, inputs_of
+from tabstretch.study.noise import with_noise
+from tabstretch.study.transformations import fit_transformation
+
+Value = TypeVar("Value")
+
+_CACHE_BYTES = 1_000_000_000
+
+
+@dataclass(frozen=True)
+class DatasetRef:
+    """Where a worker finds a data set, and what it must be."""
+
+    source: str
+    folder: Path
+    checksum: str
+    noise: float = 0.0
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A data set as networks see it through a transformation."""
+
+    inputs: Inputs
+    targets: dict[str, NDArray[Any]]
+    """The target of each part in its own units."""
+    note: str | None
+    """What a reader of the results should know, such as a fallback."""
+    fit_seconds: float
+
+
+class Cache(Generic[Value]):
+    """Keeps what was used last, up to so many bytes, and always the newest."""
+
+    def __init__(self, size_of: Callable[[Value], int], limit: int = _CACHE_BYTES) -> None:
+        self._size_of = size_of
+        self._limit = limit
+        self._kept: OrderedDict[Hashable, Value] = OrderedDict()
+
+    def get(self, key: Hashable, make: Callable[[], Value]) -> Value:
+        """Return what is kept under a key, or make it."""
+        if key not in self._kept:
+            self._kept[key] = make()
+        self._kept.move_to_end(key)
+        while len(self._kept) > 1 and sum(map(self._size_of, self._kept.values())) > self._limit:
+            self._kept.popitem(last=False)
+        return self._kept[key]
+
+
+_datasets: Cache[Dataset] = Cache(lambda dataset: sum(each.nbytes for each in dataset.numeric.values()))
+_prepared: Cache[Prepared] = Cache(lambda prepared: sum(x.nbytes for x in prepared.inputs.numeric.values()))
+
+
+def dataset_of(ref: DatasetRef) -> Dataset:
+    """Read a data set, once, and refuse one that is not what the study was started with."""
+    return _datasets.get(ref, lambda: _read(ref))
+
+
+def _read(ref: DatasetRef) -> Dataset:
+    try:
+        dataset = load_dataset(ref.source, ref.folder)
+    except (ValueError, OSError) as error:
+        raise StudyError(f"a worker cannot read {error}") from error
+    if dataset.checksum != ref.checksum:
+        raise StudyError(
+            f"{ref.source}: the data changed while the study ran: its checksum was {ref.checksum}, it is "
+            f"{dataset.checksum}. Restore the data, or start a study of another name"
+        )
+    return with_noise(dataset, ref.noise)
+
+
+def prepared_inputs(
+    ref: DatasetRef,
+    transformation: str,
+    n_bins: int | None,
+    memory_limit: float,
+    memory: Callable[[int], float],
+) -> Prepared:
+    """Fit a transformation, once for each data set and number of bins, and apply it.
+
+    `memory` tells from the number of inputs how many bytes a step of training needs. Only the encodings
+    that multiply the inputs depend on it, and on the network with it.
+    """
+    dataset = dataset_of(ref)
+    needs = (memory(1), memory(1000)) if transformation.startswith("ple") else ()
+
+    def fit() -> Prepared:
+        begin = time.perf_counter()
+        fitted = fit_transformation(
+            transformation, dataset, n_bins=n_bins, memory_limit=memory_limit, memory=memory
+        )
+        inputs = inputs_of(dataset, fitted.transform)
+        return Prepared(inputs, dataset.y, fitted.note, time.perf_counter() - begin)
+
+    return _prepared.get((ref, transformation, n_bins, memory_limit, needs), fit)
