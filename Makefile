@@ -23,10 +23,10 @@ CHECK_PYTHON = $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' |
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: $(READY)  ## install, then run the demo; its output goes to build/demo
+demo: $(READY)  ## install, then run a small study; its results go to build/demo
 	@mkdir -p build/demo
-	$(VENV)/bin/python examples/demo.py
-	@echo "The demo's output is in build/demo"
+	$(VENV)/bin/tabstretch run studies/demo.toml --storage build/demo/demo.db
+	$(VENV)/bin/tabstretch results studies/demo.toml --storage build/demo/demo.db -o build/demo/results.csv
 
 test: $(READY)  ## run every test and doctest
 	$(VENV)/bin/python -m pytest -n $(WORKERS)

@@ -8,9 +8,11 @@ NEED_NETWORKS = [
     for name in (
         "cells.py",
         "columns.py",
-        "compare.py",
+        "cli.py",
+        "comparison.py",
         "faults.py",
         "jobs.py",
+        "pipeline.py",
         "progress.py",
         "runner.py",
         "searches.py",

@@ -48,11 +48,11 @@ def run(script: str, *arguments: str) -> str:
     return done.stdout
 
 
-def test_demo_writes_its_report_and_figure(tmp_path: Path) -> None:
-    printed = run("examples/demo.py", str(tmp_path / "demo"))
+def test_the_example_writes_its_report_and_figure(tmp_path: Path) -> None:
+    printed = run("examples/plot_diabetes.py", str(tmp_path / "out"))
     assert "bmi" in printed
-    assert (tmp_path / "demo" / "bmi.png").stat().st_size > 10_000
-    assert "SupervisedStretchTransformer" in (tmp_path / "demo" / "report.txt").read_text()
+    assert (tmp_path / "out" / "bmi.png").stat().st_size > 10_000
+    assert "SupervisedStretchTransformer" in (tmp_path / "out" / "report.txt").read_text()
 
 
 def test_interaction_example_draws_both_stretches(tmp_path: Path) -> None:

@@ -62,7 +62,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"tabstretch {__version__}")
     verbs = parser.add_subparsers(dest="verb", metavar="VERB")
-    for add in (_add_run, _add_status, _add_results, _add_splits):
+    for add in (_add_run, _add_status, _add_results, _add_splits, _add_compare):
         add(verbs)
     return parser
 
@@ -151,6 +151,57 @@ def _splits(chosen: argparse.Namespace) -> None:
             print(path)
 
 
+def _add_compare(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    verb = verbs.add_parser(
+        "compare",
+        help="find the best transformation for one table and keep its pipeline",
+        description="Compare transformations on one table, and save the fitted pipeline of the best.",
+    )
+    verb.add_argument("file", type=Path, metavar="FILE", help="a table: FILE.csv or FILE.parquet")
+    verb.add_argument("--target", required=True, metavar="COLUMN", help="what is to be learned")
+    verb.add_argument("-o", "--output", type=Path, metavar="FOLDER", help="default: FILE-compare beside FILE")
+    verb.add_argument("--models", type=_names, default=("mlp",), metavar="A,B", help="networks (default mlp)")
+    verb.add_argument("--transformations", type=_names, metavar="A,B", help="default: all thirteen")
+    verb.add_argument(
+        "--trials", type=_count, default=0, metavar="N", help="tuning trials of each (default 0)"
+    )
+    verb.add_argument("--seeds", type=_positive, default=5, metavar="N", help="networks of each (default 5)")
+    verb.add_argument("--task", choices=("regression", "classification"), help="default: by the target")
+    for name in ("numeric", "categorical", "drop"):
+        verb.add_argument(
+            f"--{name}", type=_names, default=(), metavar="A,B", help=f"columns: {_MEANING[name]}"
+        )
+    verb.add_argument("--workers", type=_count, metavar="N", help="processes (default: one for each core)")
+    verb.add_argument("--quiet", action="store_true", help="show no progress")
+    verb.set_defaults(run=_compare)
+
+
+_MEANING = {"numeric": "numbers", "categorical": "categories", "drop": "left out"}
+
+
+def _compare(chosen: argparse.Namespace) -> None:
+    from tabstretch.study.comparison import compare
+    from tabstretch.study.views import print_comparison
+
+    optional = {} if chosen.transformations is None else {"transformations": chosen.transformations}
+    found = compare(
+        chosen.file,
+        chosen.target,
+        folder=chosen.output,
+        models=chosen.models,
+        trials=chosen.trials,
+        seeds=chosen.seeds,
+        task=chosen.task,
+        numeric=chosen.numeric,
+        categorical=chosen.categorical,
+        drop=chosen.drop,
+        workers=chosen.workers,
+        progress=not chosen.quiet,
+        **optional,
+    )
+    print_comparison(found)
+
+
 def _add_plan(verb: argparse.ArgumentParser) -> None:
     verb.add_argument("plan", type=Path, metavar="PLAN", help="the study's TOML file")
     verb.add_argument(
@@ -162,6 +213,10 @@ def _study(chosen: argparse.Namespace):  # type: ignore[no-untyped-def]
     from tabstretch.study.storage import opened_study
 
     return opened_study(chosen.plan, chosen.storage)
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(text.split(","))
 
 
 def _count(text: str) -> int:

@@ -10,12 +10,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from tabstretch.study.comparison import compare
     from tabstretch.study.plan import StudyPlan, read_plan
     from tabstretch.study.runner import run_study
 
-__all__ = ["StudyPlan", "read_plan", "run_study"]
+__all__ = ["StudyPlan", "compare", "read_plan", "run_study"]
 
-_MODULES = {"StudyPlan": "plan", "read_plan": "plan", "run_study": "runner"}
+_MODULES = {"StudyPlan": "plan", "compare": "comparison", "read_plan": "plan", "run_study": "runner"}
 
 
 def __getattr__(name: str) -> Any:

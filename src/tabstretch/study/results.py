@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from tabstretch._extras import import_extra
+from tabstretch._files import written_whole
 from tabstretch.study.datasets.records import save_record
 from tabstretch.study.errors import StudyError
 from tabstretch.study.metrics import METRICS
@@ -92,22 +91,14 @@ def write_splits(store: StudyStorage, folder: Path) -> list[Path]:
 
 def write_table(table: pd.DataFrame, path: Path) -> None:
     """Write a table as CSV or Parquet, by its name. The file appears whole or not at all."""
-    writers: dict[str, Callable[[str], object]] = {
+    writers: dict[str, Callable[[Path], object]] = {
         ".csv": lambda place: table.to_csv(place, index=False),
         ".parquet": table.to_parquet,
     }
     if path.suffix not in writers:
         raise StudyError(f"the name of {path} must end in {' or '.join(writers)}, got {path.suffix!r}")
-    if not path.parent.is_dir():
-        raise StudyError(f"there is no folder {path.parent} for {path.name}")
     try:
-        handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", suffix=path.suffix, dir=path.parent)
-        os.close(handle)
-        try:
+        with written_whole(path) as temporary:
             writers[path.suffix](temporary)
-            os.replace(temporary, path)
-        except BaseException:
-            Path(temporary).unlink(missing_ok=True)
-            raise
     except OSError as error:
         raise StudyError(f"{path} cannot be written: {error}") from error

@@ -15,6 +15,8 @@ from tabstretch.study.tally import tally
 if TYPE_CHECKING:
     import pandas as pd
 
+    from tabstretch.study.comparison import Comparison
+
 
 def print_status(plan: StudyPlan, store: StudyStorage, console: Console | None = None) -> None:
     """Print where a study stands."""
@@ -51,6 +53,48 @@ def print_summary(results: pd.DataFrame, console: Console | None = None) -> None
         for row in failed.drop_duplicates("error").head(3).itertuples():
             name = f"{row.dataset}/{row.model}/{row.transformation} seed {row.seed}"
             console.print(f"  {escape(name)}: {escape(str(row.error))}", highlight=False)
+
+
+def print_comparison(found: Comparison, console: Console | None = None) -> None:
+    """Print which transformation is best on a table, and where its pipeline is."""
+    console = console or Console()
+    objective = "MAE" if found.metric == "r2" else "accuracy"
+    headings = [f"validation {objective}", f"test {found.metric}", "difference"]
+    table = _table(["transformation", "network"], headings)
+    table.add_column("", no_wrap=True)
+    for row in found.table.to_dict("records"):
+        spread = f" ±{row['std']:.3f}" if row["std"] == row["std"] else ""
+        is_chosen = row["verdict"] == "chosen"
+        difference = "" if is_chosen else f"{row['difference']:+.3f} ±{row['error']:.3f}"
+        cells = (f"{row['validation']:.4g}", f"{row['mean']:.3f}{spread}", difference, row["verdict"])
+        style = "bold" if is_chosen else "dim" if row["verdict"] == "within noise" else ""
+        table.add_row(row["transformation"], row["model"], *cells, style=style)
+    console.print(table)
+    console.print(_verdict_in_words(found), highlight=False)
+    failed = int((found.results["status"] != "ok").sum())
+    if failed:
+        console.print(f"{failed} of {len(found.results)} runs failed; results.csv says why", highlight=False)
+    path = escape(str(found.pipeline_path))
+    console.print(
+        f"The chosen pipeline is in {path}: joblib.load(…).predict(frame)", highlight=False, soft_wrap=True
+    )
+
+
+def _verdict_in_words(found: Comparison) -> str:
+    table = found.table
+    best = table.iloc[0]
+    n_seeds = int(table["seeds"].min())
+    words = [f"Chosen on the validation part: {best['transformation']} for {best['model']}."]
+    if n_seeds < 2:
+        return f"{words[0]} One seed each: nothing can be said about noise."
+    others = table.iloc[1:]
+    equal = int((others["verdict"] == "within noise").sum())
+    worse, better = ((others["verdict"] == word).sum() for word in ("worse", "better"))
+    words.append(
+        f"On the test part, beyond seed noise (two standard errors of {n_seeds} seeds), "
+        f"{worse} of {len(others)} others are worse, {better} better and {equal} no different."
+    )
+    return " ".join(words)
 
 
 def _print_metric(results: pd.DataFrame, metric: str, console: Console) -> None:

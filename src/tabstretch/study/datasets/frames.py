@@ -49,11 +49,11 @@ def table_from_frame(name: str, frame: Any, source: Source, target: str) -> Tabl
             continue
         _check_values(column, frame[column])
         if column in source.numeric:
-            numeric[column] = _numbers(column, frame[column])
+            numeric[column] = column_numbers(column, frame[column])
         elif column in source.categorical or not _is_number_column(column, frame[column]):
             categorical[column] = as_labels(frame[column].tolist())
         else:
-            numeric[column] = _numbers(column, frame[column])
+            numeric[column] = column_numbers(column, frame[column])
     if not numeric and not categorical:
         raise ValueError(f"no column is left beside the target {target!r}")
     return Table(name, numeric, categorical, _target(target, frame[target], source.task), target)
@@ -99,7 +99,7 @@ def _target(name: str, column: Any, task: str | None) -> NDArray[np.float64] | l
     check_no_missing(name, column.isna().to_numpy())
     _check_values(name, column)
     if task == "regression" or (task is None and _is_number_column(name, column) and _is_quantity(column)):
-        return _numbers(name, column)
+        return column_numbers(name, column)
     return [label for label in as_labels(column.tolist()) if label is not None]
 
 
@@ -109,7 +109,8 @@ def _is_quantity(column: Any) -> bool:
     return not is_whole or column.nunique() > MOST_INTEGER_CLASSES
 
 
-def _numbers(name: str, column: Any) -> NDArray[np.float64]:
+def column_numbers(name: str, column: Any) -> NDArray[np.float64]:
+    """Return the numbers of a pandas column, NaN where one is missing."""
     if _kind(column) in "iuf":
         return as_numbers(name, column.to_numpy(dtype=np.float64, na_value=np.nan))
     return as_numbers(name, column.tolist())

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from tabstretch._files import written_whole
 from tabstretch.study.datasets.dataset import Dataset
 
 
@@ -39,16 +38,8 @@ def save_split(dataset: Dataset, path: Path) -> None:
 def save_record(record: SplitRecord, path: Path) -> None:
     """Write a record. The file appears whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            json.dump(asdict(record), file)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    with written_whole(path) as temporary:
+        temporary.write_text(json.dumps(asdict(record)), encoding="utf-8")
 
 
 def read_split(path: Path) -> SplitRecord:

@@ -1,6 +1,6 @@
 """Fit both transformers on a real table, print what they found and draw one column.
 
-Usage: python examples/demo.py [output folder, default build/demo]
+Usage: python examples/plot_diabetes.py [output folder, default build/diabetes]
 """
 
 import sys
@@ -15,7 +15,7 @@ matplotlib.use("Agg")
 
 
 def main(folder: Path) -> None:
-    """Write the demo's figure and report into `folder`."""
+    """Write figure and report into `folder`."""
     X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
     plain = StretchTransformer().fit(X)
     supervised = SupervisedStretchTransformer(target_type="continuous").fit(X, y)
@@ -36,4 +36,4 @@ def main(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1] if len(sys.argv) > 1 else "build/demo"))
+    main(Path(sys.argv[1] if len(sys.argv) > 1 else "build/diabetes"))
