@@ -36,7 +36,7 @@ def test_running_prints_a_table_and_says_where_it_stands(tmp_path, capsys):
     assert "0 of 4 runs are stored" in printed.err
     assert re.search(r"\[4/4\] wine/mlp/minmax: accuracy 0\.\d{4} ± 0\.\d{4} \(2 seeds\)", printed.err)
     assert "accuracy, mean over seeds" in printed.out
-    assert re.search(r"wine +mlp +0\.\d{3} ±0\.\d{3} +0\.\d{3} ±0\.\d{3}", printed.out)
+    assert re.search(r"minmax +0\.\d{3} ±0\.\d{3}\nstandard +0\.\d{3} ±0\.\d{3}", printed.out)
 
 
 def test_status(finished, capsys):

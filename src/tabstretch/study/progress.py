@@ -97,14 +97,14 @@ class Screen(Progress):
             ProgressBar(total=counted.n_trainings, completed=counted.trainings_done, width=30),
             f"{counted.runs_done} of {counted.n_runs} runs",
             Text(f"{counted.runs_failed} failed", style="red" if counted.runs_failed else "dim"),
-            f"about {duration(left)} left" if left is not None else "",
+            f"about {duration(left)} left" if left else "",
         )
         return grid
 
     def _running(self) -> Text:
         cells = [str(cell) for cell in self.tally.running]
         more = f" and {len(cells) - _SHOWN} more" if len(cells) > _SHOWN else ""
-        return Text(f"running: {', '.join(cells[:_SHOWN]) or 'nothing yet'}{more}", style="dim")
+        return Text(f"running: {', '.join(cells[:_SHOWN])}{more}" if cells else "", style="dim")
 
     def _best(self) -> Table:
         table = Table(box=None, pad_edge=False, header_style="dim")

@@ -9,8 +9,13 @@ from rich.markup import escape
 from rich.table import Table
 
 from tabstretch.study.plan import StudyPlan
+from tabstretch.study.statistics import mean_ranks, normalised_scores
 from tabstretch.study.storage import StudyStorage
 from tabstretch.study.tally import tally
+
+_PANEL = ["dataset", "model", "noise"]
+_MOST_PANELS = 8
+"""More columns do not fit on a screen."""
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,18 +46,61 @@ def print_status(plan: StudyPlan, store: StudyStorage, console: Console | None =
 
 
 def print_summary(results: pd.DataFrame, console: Console | None = None) -> None:
-    """Print one row per data set and network: the mean score of every transformation and its spread."""
+    """Print the mean scores of transformations: in each panel if they are few, over all if they are many."""
     console = console or Console()
-    for task_is_regression, metric in ((False, "accuracy"), (True, "r2")):
-        part = results[(results["task"] == "regression") == task_is_regression]
-        if len(part):
-            _print_metric(part, metric, console)
+    if results.groupby(_PANEL).ngroups <= _MOST_PANELS:
+        for task_is_regression, metric in ((False, "accuracy"), (True, "r2")):
+            part = results[(results["task"] == "regression") == task_is_regression]
+            if len(part):
+                _print_panels(part, metric, console)
+    else:
+        _print_overall(results, console)
     failed = results[results["status"] != "ok"]
     if len(failed):
         console.print(f"{len(failed)} of {len(results)} runs failed, for example:", highlight=False)
         for row in failed.drop_duplicates("error").head(3).itertuples():
             name = f"{row.dataset}/{row.model}/{row.transformation} seed {row.seed}"
             console.print(f"  {escape(name)}: {escape(str(row.error))}", highlight=False)
+
+
+def _print_panels(results: pd.DataFrame, metric: str, console: Console) -> None:
+    """Print a row for each transformation and a column for each panel, the best of each in bold."""
+    groups = dict(list(results.groupby(_PANEL, sort=False)))
+    headings = [
+        f"{escape(str(dataset))}\n{model}" + (f"\nnoise {noise:g}" if noise else "")
+        for dataset, model, noise in groups
+    ]
+    table = _table(["transformation"], headings)
+    scores = [panel.groupby("transformation")[metric].agg(["mean", "std"]) for panel in groups.values()]
+    for name in dict.fromkeys(results["transformation"]):
+        table.add_row(name, *(_score(panel, name) for panel in scores))
+    console.print(f"[bold]{metric}[/bold], mean over seeds ± standard deviation", highlight=False)
+    console.print(table)
+
+
+def _score(panel: pd.DataFrame, transformation: str) -> str:
+    if transformation not in panel.index or panel["mean"].isna()[transformation]:
+        return "–"
+    mean, spread = panel.loc[transformation]
+    text = f"{mean:.3f}" + (f" ±{spread:.3f}" if spread == spread else "")
+    return f"[bold]{text}[/bold]" if mean == panel["mean"].max() else text
+
+
+def _print_overall(results: pd.DataFrame, console: Console) -> None:
+    """Print the normalised score and the mean rank over all panels without noise."""
+    clean = results[results["noise"] == 0]
+    scores = normalised_scores(clean).groupby("transformation")["score"].mean()
+    ranks = mean_ranks(clean)
+    ranks = ranks[(ranks["tasks"] == "all") & (ranks["model"] == "all")].set_index("transformation")[
+        "mean_rank"
+    ]
+    table = _table(["transformation"], ["normalised score", "mean rank"])
+    for name, score in scores.sort_values(ascending=False).items():
+        rank = ranks.get(name, float("nan"))
+        table.add_row(str(name), f"{score:.3f}", f"{rank:.2f}" if rank == rank else "–")
+    n_panels = clean.groupby(["dataset", "model"]).ngroups
+    console.print(f"[bold]{n_panels} panels[/bold] (data set and network)", highlight=False)
+    console.print(table)
 
 
 def print_comparison(found: Comparison, console: Console | None = None) -> None:
@@ -97,28 +145,8 @@ def _verdict_in_words(found: Comparison) -> str:
     return " ".join(words)
 
 
-def _print_metric(results: pd.DataFrame, metric: str, console: Console) -> None:
-    panels = ["dataset", "model"] + (["noise"] if results["noise"].any() else [])
-    transformations = list(dict.fromkeys(results["transformation"]))
-    table = _table([*panels[:1], "network", *panels[2:]], transformations)
-    table.title = f"{metric}, mean over seeds (± standard deviation)"
-    for key, panel in results.groupby(panels, sort=False):
-        scores = panel.groupby("transformation")[metric]
-        mean, spread = scores.mean(), scores.std()
-        best = mean.max()
-        cells = []
-        for name in transformations:
-            if name not in mean or mean[name] != mean[name]:
-                cells.append("–")
-                continue
-            text = f"{mean[name]:.3f}" + (f" ±{spread[name]:.3f}" if spread[name] == spread[name] else "")
-            cells.append(f"[bold]{text}[/bold]" if mean[name] == best else text)
-        table.add_row(*(escape(str(part)) for part in key), *cells)
-    console.print(table)
-
-
 def _table(left: list[str], right: list[str]) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="dim", title_justify="left", title_style="bold")
+    table = Table(box=None, pad_edge=False, header_style="dim")
     for heading in left:
         table.add_column(heading, no_wrap=True)
     for heading in right:
