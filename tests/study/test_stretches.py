@@ -75,3 +75,12 @@ def test_classes() -> None:
 def test_unknown_names_are_refused(dataset: Dataset) -> None:
     with pytest.raises(ValueError, match="unknown stretch 'stretch', known are stretch_sup, stretch_unsup"):
         fit_stretch("stretch", dataset)
+
+
+@pytest.mark.parametrize("name", ["stretch_conditional", "stretch_views"])
+def test_one_bin_needs_no_teacher(name: str, dataset: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = dataset.numeric["train"], dataset.y["train"]
+    output = "views" if name == "stretch_views" else "blend"
+    taught = SupervisedStretchTransformer(1, output=output, target_type="continuous").fit(X, y)
+    monkeypatch.setattr("tabstretch._transformers.supervise_by_teachers", None)
+    assert_array_equal(fit_stretch(name, dataset, n_bins=1).transform(X), taught.transform(X))

@@ -158,7 +158,7 @@ class _Study:
         entry = self.datasets[cell.dataset]
         task: Task = entry.description["task"]
         ref = DatasetRef(entry.source, self.plan.folder, entry.checksum, cell.noise)
-        done = self.store.finished().get(cell, set())
+        done = self.store.seeds_of(cell)
         return CellWork(cell, self.plan, ref, task, done, self.store, self.threads)
 
 

@@ -40,7 +40,10 @@ def fit_stretch(
         return StretchTransformer(**bins, value_weight=0.0).fit(X)
     # Whole-numbered targets of regression would look like classes.
     target_type = "continuous" if dataset.task == "regression" else "multiclass"
-    stretch = SupervisedStretchTransformer(**bins, **_SUPERVISED[name], target_type=target_type)
+    settings = dict(_SUPERVISED[name])
+    if n_bins == 1 and settings["variation"] == "conditional":
+        settings["variation"] = "within_fold"  # one bin is a straight line, and teachers would work for nothing
+    stretch = SupervisedStretchTransformer(**bins, **settings, target_type=target_type)
     others = dataset.categorical["train"]
     context = others if stretch.variation == "conditional" and others.shape[1] else None
     return stretch.fit(X, dataset.y["train"], context=context)

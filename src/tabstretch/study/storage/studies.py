@@ -289,6 +289,11 @@ class StudyStorage:
 
     # ------------------------------------------------------------------------------------------ runs
 
+    def seeds_of(self, cell: CellKey) -> set[int]:
+        """Return the seeds of a cell that are done."""
+        query = select(tables.runs.c.seed).where(self._at(tables.runs, cell))
+        return set(self._transact(lambda connection: connection.execute(query).scalars().all()))
+
     def finished(self) -> dict[CellKey, set[int]]:
         """Return the seeds that are done, by cell."""
         table = tables.runs
