@@ -176,6 +176,8 @@ class _Coordinator:
 
     def run(self) -> None:
         """Work until everything is stored, by this coordinator or another."""
+        if self._workers.slots == 0:
+            self._progress.message("the cluster has no workers yet; waiting for them")
         while True:
             self._fill()
             if not self._jobs and not self._study.todo():

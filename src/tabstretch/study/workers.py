@@ -18,6 +18,7 @@ from typing import IO, Any
 import dask
 import distributed
 
+from tabstretch import __version__
 from tabstretch.study.errors import StudyError
 from tabstretch.study.jobs import Job, Outcome, described, run_job
 
@@ -133,6 +134,7 @@ def open_workers(scheduler: str | None, n_workers: int) -> Generator[Workers]:
     """Yield the workers of a Dask scheduler, or as many of our own; none means this process."""
     if scheduler is not None:
         with _connected(scheduler) as client:
+            _check_versions(client)
             yield DaskWorkers(client)
     elif n_workers == 0:
         yield ThisProcess()
@@ -153,6 +155,23 @@ def _connected(address: str) -> Generator[distributed.Client]:
         raise StudyError(f"no Dask scheduler answers at {address}: {error}") from error
     with client:
         yield client
+
+
+def _check_versions(client: distributed.Client) -> None:
+    """Refuse workers that would not do what this process expects; their own complaint would be lost."""
+    try:
+        versions = client.run(_version)
+    except Exception as error:
+        raise StudyError(
+            f"a worker cannot run studies ({described(error)}); install tabstretch[study] where the workers are"
+        ) from error
+    for worker, version in versions.items():
+        if version != __version__:
+            raise StudyError(f"worker {worker} has tabstretch {version}, this process {__version__}")
+
+
+def _version() -> str:
+    return __version__
 
 
 @contextlib.contextmanager
