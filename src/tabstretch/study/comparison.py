@@ -182,12 +182,13 @@ def fit_winner(plan: StudyPlan, results: pd.DataFrame, table: pd.DataFrame) -> T
     model = MODELS[str(best["model"])]
     dataset = load_dataset(plan.datasets[0], plan.folder)
     budget = Budget(plan.epochs, plan.patience, plan.batch_size)
+    batch = min(budget.batch_size, dataset.n_rows["train"])
     transformation = fit_transformation(
         str(best["transformation"]),
         dataset,
         n_bins=n_bins,
         memory_limit=plan.memory_limit_gb * 1e9,
-        memory=lambda width: model.memory(width, budget.batch_size, params),
+        memory=lambda width: model.memory(width, batch, params),
     )
     inputs = inputs_of(dataset, transformation.transform)
     (network,) = model.fit(inputs, params, [int(best["seed"])], budget)

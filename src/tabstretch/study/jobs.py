@@ -74,8 +74,8 @@ def run_job(job: Job) -> list[Outcome]:
 def _prepare(job: Job) -> Prepared:
     model, params = MODELS[job.model], _network_params(job)
 
-    def memory(width: int) -> float:
-        return model.memory(width, job.budget.batch_size, params)
+    def memory(width: int, n_rows: int) -> float:
+        return model.memory(width, min(job.budget.batch_size, n_rows), params)
 
     return prepared_inputs(
         job.dataset, job.transformation, job.params.get("n_bins"), job.memory_limit, memory

@@ -58,7 +58,7 @@ class StudyPlan:
         Training stops after as many epochs without improvement on the validation part.
     batch_size : int, default=1024
         Rows in a step of training; RealMLP keeps its own 256.
-    memory_limit_gb : float, default=2.0
+    memory_limit_gb : float, default=4.0
         Above this the piecewise linear encodings fall back to standardisation, and the row says so.
     noise : tuple of float, default=(0.0,)
         Shares of training labels that are flipped, or standard deviations of noise on a training target in
@@ -76,7 +76,7 @@ class StudyPlan:
     epochs: int = 200
     patience: int = 20
     batch_size: int = 1024
-    memory_limit_gb: float = 2.0
+    memory_limit_gb: float = 4.0
     noise: tuple[float, ...] = (0.0,)
     folder: Path = field(default_factory=Path, compare=False)
 

@@ -30,7 +30,7 @@ __all__ = [
     "suggest",
 ]
 
-STRETCH_BINS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 100000)
+STRETCH_BINS = (2, 4, 8, 16, 32, 64, 128, 256, 512, 100000)
 _PLE = ("ple", "ple_t")
 _AS_THEY_ARE = ("minmax", "rs_sc")  # and standard, which is nothing but standardisation
 _DEFAULT_PLE_BINS = 48  # of rtdl_num_embeddings

@@ -65,13 +65,12 @@ def print_summary(results: pd.DataFrame, console: Console | None = None) -> None
 
 def _print_panels(results: pd.DataFrame, metric: str, console: Console) -> None:
     """Print a row for each transformation and a column for each panel, the best of each in bold."""
-    groups = dict(list(results.groupby(_PANEL, sort=False)))
-    headings = [
-        f"{escape(str(dataset))}\n{model}" + (f"\nnoise {noise:g}" if noise else "")
-        for dataset, model, noise in groups
-    ]
+    headings, scores = [], []
+    for _, panel in results.groupby(_PANEL, sort=False):
+        dataset, model, noise = panel[_PANEL].iloc[0]
+        headings.append(f"{escape(str(dataset))}\n{model}" + (f"\nnoise {noise:g}" if noise > 0 else ""))
+        scores.append(panel.groupby("transformation")[metric].agg(["mean", "std"]))
     table = _table(["transformation"], headings)
-    scores = [panel.groupby("transformation")[metric].agg(["mean", "std"]) for panel in groups.values()]
     for name in dict.fromkeys(results["transformation"]):
         table.add_row(name, *(_score(panel, name) for panel in scores))
     console.print(f"[bold]{metric}[/bold], mean over seeds ± standard deviation", highlight=False)
@@ -90,10 +89,9 @@ def _print_overall(results: pd.DataFrame, console: Console) -> None:
     """Print the normalised score and the mean rank over all panels without noise."""
     clean = results[results["noise"] == 0]
     scores = normalised_scores(clean).groupby("transformation")["score"].mean()
-    ranks = mean_ranks(clean)
-    ranks = ranks[(ranks["tasks"] == "all") & (ranks["model"] == "all")].set_index("transformation")[
-        "mean_rank"
-    ]
+    by_group = mean_ranks(clean)
+    overall = by_group[(by_group["tasks"] == "all") & (by_group["model"] == "all")]
+    ranks = overall.set_index("transformation")["mean_rank"]
     table = _table(["transformation"], ["normalised score", "mean rank"])
     for name, score in scores.sort_values(ascending=False).items():
         rank = ranks.get(name, float("nan"))

@@ -89,20 +89,24 @@ def prepared_inputs(
     transformation: str,
     n_bins: int | None,
     memory_limit: float,
-    memory: Callable[[int], float],
+    memory: Callable[[int, int], float],
 ) -> Prepared:
     """Fit a transformation, once for each data set and number of bins, and apply it.
 
-    `memory` tells from the number of inputs how many bytes a step of training needs. Only the encodings
-    that multiply the inputs depend on it, and on the network with it.
+    `memory` tells from the numbers of inputs and of training rows how many bytes a step of training needs.
+    Only the encodings that multiply the inputs depend on it, and on the network with it.
     """
     dataset = dataset_of(ref)
-    needs = (memory(1), memory(1000)) if transformation.startswith("ple") else ()
+
+    def needed(width: int) -> float:
+        return memory(width, dataset.n_rows["train"])
+
+    needs = (needed(1), needed(1000)) if transformation.startswith("ple") else ()
 
     def fit() -> Prepared:
         begin = time.perf_counter()
         fitted = fit_transformation(
-            transformation, dataset, n_bins=n_bins, memory_limit=memory_limit, memory=memory
+            transformation, dataset, n_bins=n_bins, memory_limit=memory_limit, memory=needed
         )
         inputs = inputs_of(dataset, fitted.transform)
         return Prepared(inputs, dataset.y, fitted.note, time.perf_counter() - begin)
