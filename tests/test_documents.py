@@ -1,5 +1,6 @@
 """Documents cannot drift: their code runs, their links lead somewhere, the examples and benchmarks work."""
 
+import importlib.util
 import re
 import subprocess
 import sys
@@ -9,6 +10,14 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+# What a block mentions that needs a library which may be missing.
+NEEDS = {
+    "tabstretch.study": "torch",
+    "tabstretch.torch": "torch",
+    "tabstretch.onnx": "skl2onnx",
+    "onnxruntime": "onnxruntime",
+    "duckdb": "duckdb",
+}
 PYTHON_BLOCK = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
 LINK = re.compile(r"\]\((?!https?:)([^)#]+)\)")
 
@@ -21,9 +30,9 @@ def test_code_blocks_run(document: Path, tmp_path: Path, monkeypatch: pytest.Mon
     matplotlib.switch_backend("Agg")
     names: dict[str, object] = {}
     for block in PYTHON_BLOCK.findall(document.read_text()):
-        for extra in ("onnx", "study", "torch"):
-            if f"tabstretch.{extra}" in block:
-                pytest.importorskip("torch" if extra == "study" else extra)
+        for mention, library in NEEDS.items():
+            if mention in block:
+                pytest.importorskip(library)
         exec(compile(block, document.name, "exec"), names)
     matplotlib.close("all")
 
@@ -73,6 +82,14 @@ def test_noise_benchmark_prints_a_row_per_target() -> None:
 def test_signal_benchmark_prints_a_row_per_case() -> None:
     printed = run("benchmarks/signal_recovery.py", "--draws", "1", "--rows", "300")
     assert len(re.findall(r"^(tanh|step|line|hinge) ", printed, re.MULTILINE)) == 4 * 3 * 2
+
+
+def test_deployment_benchmark_prints_a_row_per_comparison() -> None:
+    options = ("--rows", "300", "--bins", "4,20", "--repeats", "1", "--parts", "onnx,torch")
+    printed = run("benchmarks/deployment.py", *options)
+    for part, library in (("ONNX", "skl2onnx"), ("PyTorch", "torch")):
+        if importlib.util.find_spec(library):
+            assert len(re.findall(rf"^{part}: .* x \d", printed, re.MULTILINE)) >= 4
 
 
 def test_speed_benchmark_prints_every_bar() -> None:

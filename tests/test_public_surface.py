@@ -24,6 +24,7 @@ def test_exported_names() -> None:
         "SupervisedStretchTransformer",
         "TableStretch",
         "dirichlet_energy",
+        "load",
     ]
     public = {
         name
@@ -57,6 +58,7 @@ SIGNATURES = {
     "TableStretch": ["stretch"],
     "MonotoneMap": ["edges", "values", "out_of_range"],
     "dirichlet_energy": ["f", "y"],
+    "load": ["path"],
 }
 
 

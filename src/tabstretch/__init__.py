@@ -7,12 +7,14 @@ given widths (`_widths`) and mapped (`_monotone`). `_column` fits one column fro
 columns are seen together, `_teacher` models the target by all of them, `_trees` sweeps boosted trees,
 `_shadows` tells what is noise, `_conditional` measures the variation and `_interactions` fits all
 columns by it. `_views` lays the coordinates of a column side by side, and `_transformers` and `_table`
-hold the estimators.
+hold the estimators. `_export` takes what was fitted elsewhere: to JSON (`_saving`, `_loading`) and SQL
+(`_sql`); `tabstretch.torch` and `tabstretch.onnx` need extras.
 """
 
 from importlib.metadata import version as _version
 
 from tabstretch._display import StretchDisplay
+from tabstretch._loading import load
 from tabstretch._monotone import MonotoneMap
 from tabstretch._table import TableStretch
 from tabstretch._transformers import StretchTransformer, SupervisedStretchTransformer
@@ -26,4 +28,5 @@ __all__ = [
     "SupervisedStretchTransformer",
     "TableStretch",
     "dirichlet_energy",
+    "load",
 ]

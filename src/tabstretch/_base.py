@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from tabstretch._column import ColumnFit, fit_column
+from tabstretch._export import ExportMixin
 from tabstretch._monotone import OUT_OF_RANGE, MapTable, MonotoneMap
 from tabstretch._summary import summary_table
 from tabstretch._threads import map_in_threads
@@ -19,7 +20,7 @@ from tabstretch._validation import check_matrix, check_n_bins, check_range, chec
 from tabstretch._views import OUTPUTS, view_widths
 
 
-class BaseStretch(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+class BaseStretch(ExportMixin, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """Transform, inverse, summary and storage of fitted columns."""
 
     n_bins: Any
@@ -114,36 +115,46 @@ class BaseStretch(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return summary_table(self._input_names, self._columns)
 
     def _store(self, columns: list[ColumnFit], views: tuple[str, ...]) -> Self:
+        """Make the maps of columns whose widths are known."""
         low, high = check_range(self.feature_range)
-        self.views_ = ("blend",) if self.output == "blend" else views
-        if self.output == "views":  # what is told of a column is told of its last view, the target's or rank
-            columns = [replace(column, widths=view_widths(column)[views[-1]][1]) for column in columns]
+        if self.output == "blend":
+            views = ("blend",)
+            laid_out = [{"blend": (column.edges, column.widths)} for column in columns]
+        else:
+            laid_out = [view_widths(column) for column in columns]
+            columns = [
+                replace(column, widths=outputs[views[-1]][1])
+                for column, outputs in zip(columns, laid_out, strict=True)
+            ]
+        maps = [
+            MonotoneMap(edges, _output_edges(widths, low, high), self.out_of_range)
+            for outputs in laid_out
+            for edges, widths in (outputs[view] for view in views)
+        ]
+        return self._keep(columns, maps, views)
+
+    def _keep(self, columns: list[ColumnFit], maps: list[MonotoneMap], views: tuple[str, ...]) -> Self:
+        """Keep what was fitted; what is told of a column is told of its last view, the target's or rank."""
+        self.views_ = views
+        self.maps_ = maps
         self._columns = columns
         self.bin_edges_ = [column.edges for column in columns]
         self.output_widths_ = [column.widths for column in columns]
-        self.output_edges_ = [_output_edges(column.widths, low, high) for column in columns]
+        self.output_edges_ = [map_.values for map_ in maps[len(views) - 1 :: len(views)]]
         self.n_bins_ = np.array([len(column.widths) for column in columns])
         self.fallback_ = [column.fallback for column in columns]
-        self.maps_ = [
-            MonotoneMap(edges, _output_edges(widths, low, high), self.out_of_range)
-            for column in columns
-            for edges, widths in self._laid_out(column)
-        ]
-        by_view = [self.maps_[view :: len(self.views_)] for view in range(len(self.views_))]
+        by_view = [maps[view :: len(views)] for view in range(len(views))]
         self._forward = [MapTable(maps) for maps in by_view]
         self._backward = [MapTable(maps, inverse=True) for maps in by_view]
         return self
 
-    def _laid_out(self, column: ColumnFit) -> list[tuple[NDArray[np.float64], NDArray[np.float64]]]:
-        """Return edges and widths of every output of a column."""
-        if self.output == "blend":
-            return [(column.edges, column.widths)]
-        views = view_widths(column)
-        return [views[name] for name in self.views_]
-
     @property
     def _input_names(self) -> list[str]:
         return list(super().get_feature_names_out())
+
+    def _sql_parts(self) -> tuple[list[str], list[str], list[MonotoneMap]]:
+        columns = [name for name in self._input_names for _ in self.views_]
+        return columns, list(self.get_feature_names_out()), self.maps_
 
     @property
     def _n_outputs(self) -> int:
@@ -174,10 +185,10 @@ def _output_edges(widths: NDArray[np.float64], low: float, high: float) -> NDArr
         return np.array([low])
     inner = np.cumsum(widths[:-1])
     edges = np.concatenate([[low], low + (high - low) * inner, [high]])
-    return _strictly_increasing(edges)
+    return strictly_increasing(edges)
 
 
-def _strictly_increasing(edges: NDArray[np.float64]) -> NDArray[np.float64]:
+def strictly_increasing(edges: NDArray[np.float64]) -> NDArray[np.float64]:
     """Move inner edges that rounding has made equal apart, by one unit in the last place each."""
     if np.all(edges[1:] > edges[:-1]):
         return edges

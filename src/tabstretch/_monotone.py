@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -144,11 +144,21 @@ class MapTable:
         return out
 
 
-def _layout(map_: MonotoneMap, *, inverse: bool) -> tuple[Any, Any, Any, list[float]]:
-    """Return a map's edges, its bins, its guide table and its numbers for the compiled loop.
+class Pieces(NamedTuple):
+    """The straight pieces of a map.
 
-    A power of two brings extreme inputs or outputs to where differences and slopes are finite.
+    Each row of `bins` holds the left edge, its output, the slope and the output at the right edge; the last
+    row has the last edge and no slope. Powers of two bring extreme inputs or outputs to where differences and
+    slopes are finite: inputs are to be multiplied by `edge_scale`, outputs by `output_scale`.
     """
+
+    bins: NDArray[np.float64]
+    edge_scale: float
+    output_scale: float
+
+
+def straight_pieces(map_: MonotoneMap, *, inverse: bool = False) -> Pieces:
+    """Return the pieces of a map or of its inverse."""
     edges, values = map_.edges, map_.values
     if len(edges) == 0:
         edges, values = np.zeros(1), np.array([np.nan]) if inverse else values
@@ -162,10 +172,26 @@ def _layout(map_: MonotoneMap, *, inverse: bool) -> tuple[Any, Any, Any, list[fl
     # A bin far shorter than the others, whose slope overflows, gets its left output throughout.
     slopes = np.append(np.where(np.isfinite(slopes), slopes, 0.0), 0.0)
     bins = np.column_stack([edges, values, slopes, np.append(values[1:], values[-1])])
+    return Pieces(bins, edge_scale, 1.0 / value_scale)
+
+
+def careful_slopes(bins: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return slopes with which no piece rounds up beyond its right end, so that none has to be checked."""
+    slope = bins[:-1, 2].copy()
+    longest = np.nextafter(bins[1:, 0], -np.inf) - bins[:-1, 0]
+    while np.any(too_steep := bins[:-1, 1] + longest * slope > bins[1:, 1]):
+        slope[too_steep] = np.nextafter(slope[too_steep], 0.0)
+    return slope
+
+
+def _layout(map_: MonotoneMap, *, inverse: bool) -> tuple[Any, Any, Any, list[float]]:
+    """Return a map's edges, its bins, its guide table and its numbers for the compiled loop."""
+    bins, *scales = straight_pieces(map_, inverse=inverse)
+    edges = np.ascontiguousarray(bins[:, 0])
     if len(edges) == 1:
-        return edges, bins, np.zeros(0, np.int32), [edge_scale, 1.0 / value_scale, 0.0, 0.0, 0.0, 0.0]
+        return edges, bins, np.zeros(0, np.int32), [*scales, 0.0, 0.0, 0.0, 0.0]
     center, scale, origin, slots_per_unit, first = guide_table(edges)
-    return edges, bins, first, [edge_scale, 1.0 / value_scale, center, scale, origin, slots_per_unit]
+    return edges, bins, first, [*scales, center, scale, origin, slots_per_unit]
 
 
 def _safe_scale(numbers: NDArray[np.float64]) -> float:

@@ -9,11 +9,12 @@ from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from tabstretch._base import BaseStretch
+from tabstretch._export import ExportMixin
 from tabstretch._transformers import StretchTransformer, SupervisedStretchTransformer
 from tabstretch._validation import named_columns
 
 
-class TableStretch(TransformerMixin, BaseEstimator):
+class TableStretch(ExportMixin, TransformerMixin, BaseEstimator):
     """Stretch the numeric columns of a data frame and leave the others as they are.
 
     The other columns (text, categories, truth values, dates) are passed on untouched, in their places.
@@ -79,13 +80,10 @@ class TableStretch(TransformerMixin, BaseEstimator):
         params = {"sample_weight": sample_weight}
         if groups is not None:
             params["groups"] = groups
-        others = [name for name in X.columns if name not in self.numeric_columns_]
-        if others and getattr(stretch, "variation", None) == "conditional":
-            params["context"] = X[others]
+        if self._others and getattr(stretch, "variation", None) == "conditional":
+            params["context"] = X[self._others]
         self.stretch_ = stretch.set_output(transform="default").fit(X[self.numeric_columns_], y, **params)
-        clash = sorted(set(others) & set(self.stretch_.get_feature_names_out()))
-        if clash:
-            raise ValueError(f"the columns {clash} have the names of views of other columns: rename them")
+        self._check_clash()
         return self
 
     def summary(self) -> Any:
@@ -126,8 +124,7 @@ class TableStretch(TransformerMixin, BaseEstimator):
         views = self.stretch_.views_
         if view in views:
             stretched = stretched[views.index(view) :: len(views)]
-        others = [name for name in self.feature_names_in_ if name not in self.numeric_columns_]
-        missing = [name for name in [*stretched, *others] if name not in list(X.columns)]
+        missing = [name for name in [*stretched, *self._others] if name not in list(X.columns)]
         if missing:
             raise ValueError(f"X lacks the columns {missing}")
         original = self.stretch_.inverse_transform(X[stretched], view)
@@ -147,11 +144,26 @@ class TableStretch(TransformerMixin, BaseEstimator):
         names = [new for name in self.feature_names_in_ for new in outputs.get(name, [name])]
         return np.array(names, dtype=object)
 
+    @property
+    def _others(self) -> list[str]:
+        return [name for name in self.feature_names_in_ if name not in self.numeric_columns_]
+
+    def _check_clash(self) -> None:
+        clash = sorted(set(self._others) & set(self.stretch_.get_feature_names_out()))
+        if clash:
+            raise ValueError(f"the columns {clash} have the names of views of other columns: rename them")
+
     def _outputs(self) -> dict[str, list[str]]:
         """Return the names of what each numeric column becomes."""
         n_views = len(self.stretch_.views_)
         names = list(self.stretch_.get_feature_names_out())
         return {name: names[n_views * j : n_views * (j + 1)] for j, name in enumerate(self.numeric_columns_)}
+
+    def _sql_parts(self) -> tuple[list[str], list[str], list[Any]]:
+        of_stretch = {part[1]: part for part in zip(*self.stretch_._sql_parts(), strict=True)}
+        parts = [of_stretch.get(name, (name, name, None)) for name in self.get_feature_names_out()]
+        columns, outputs, maps = zip(*parts, strict=True)
+        return list(columns), list(outputs), list(maps)
 
     def _replace(self, X: Any, outputs: dict[str, list[str]], values: Any) -> Any:
         """Return a frame in which new columns stand in the places of the numeric ones."""

@@ -10,14 +10,15 @@ from sklearn import get_config
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 
 from tabstretch._base import BaseStretch
-from tabstretch._column import TargetFit
+from tabstretch._column import ColumnFit, TargetFit
 from tabstretch._context import encode_context
 from tabstretch._folds import keep_rows, make_folds, requested_splits
 from tabstretch._interactions import TeacherFit, supervise_by_teachers
+from tabstretch._parameters import VARIATIONS
 from tabstretch._target import encode_target, resolve_target_type
 from tabstretch._validation import check_count, check_matrix, check_number, check_target, check_weights
+from tabstretch._views import VIEWS
 
-VARIATIONS = ("conditional", "within_fold", "pooled")
 # Folds where `cv` is None: of the kernel estimate, and of teachers, which take longer to train.
 _DEFAULT_FOLDS = 10
 _DEFAULT_TEACHERS = 4
@@ -117,7 +118,7 @@ class StretchTransformer(BaseStretch):
             X, weight = X[weight > 0], weight[weight > 0]
         # Without a target all of its weight goes to the rank.
         columns = self._fit_columns(X, rank_weight=0.0, value_weight=value_weight, weight=weight)
-        return self._store(columns, views=("value", "rank"))
+        return self._store(columns, views=VIEWS[:-1])
 
 
 class SupervisedStretchTransformer(BaseStretch):
@@ -301,12 +302,15 @@ class SupervisedStretchTransformer(BaseStretch):
             folds = make_folds(splits, target, self.random_state)
             marginal = TargetFit(target, folds, self._neighbors(), self.variation, self._fixed_shrinkage())
             columns = self._fit_columns(X, weight=weight, supervision=marginal, **weights)
-        self.target_type_ = kind
-        self.classes_ = target.classes
         self._target_units = target.shift, target.scale
+        self._keep_target(columns, kind, target.classes)
+        return self._store(columns, views=VIEWS)
+
+    def _keep_target(self, columns: list[ColumnFit], kind: str, classes: Any) -> None:
+        self.target_type_ = kind
+        self.classes_ = classes
         self.variation_ = [column.variation for column in columns]
         self.shrinkage_ = np.array([column.shrinkage for column in columns])
-        return self._store(columns, views=("value", "rank", "target"))
 
     def _check_parameters(self, context: Any) -> dict[str, float]:
         """Check what can be checked without data, and return the weights of the blend."""

@@ -10,6 +10,7 @@ from tabstretch._magnitude import power_of_two_scale
 from tabstretch._widths import stretch_widths
 
 OUTPUTS = ("blend", "views")
+VIEWS = ("value", "rank", "target")  # without a target, the first two
 # The squashed value, a smooth function, is followed by this many straight pieces.
 _VALUE_PIECES = 128
 # Where the squashed value levels off, in interquartile ranges from the median.
