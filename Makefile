@@ -45,6 +45,7 @@ bench: $(READY)  ## measure speed and signal recovery
 	$(VENV)/bin/python benchmarks/speed.py
 	$(VENV)/bin/python benchmarks/signal_recovery.py
 	$(VENV)/bin/python benchmarks/conditional_noise.py
+	$(VENV)/bin/python benchmarks/deployment.py
 
 bench-study: $(READY)  ## measure the study's own cost over bare training
 	$(VENV)/bin/python benchmarks/study.py studies/quick.toml
