@@ -18,17 +18,21 @@ CHECK_PYTHON = $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' |
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-oldest lint types bench bench-study clean
+.PHONY: help demo test test-oldest lint types bench bench-study bench-report clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: $(READY)  ## install, then run a small study; its results go to build/demo
+demo: $(READY)  ## install, then run a small study; its results and report go to build/demo
 	@mkdir -p build/demo
 	$(VENV)/bin/tabstretch run studies/demo.toml --storage build/demo/demo.db
 	$(VENV)/bin/tabstretch results studies/demo.toml --storage build/demo/demo.db -o build/demo/results.csv
+	$(VENV)/bin/tabstretch report studies/demo.toml --storage build/demo/demo.db -o build/demo/report.html
 
+# The report is tested in a real browser, which a machine of our own may install; elsewhere those tests are skipped.
 test: $(READY)  ## run every test and doctest
+	@command -v chromium >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && \
+	  apt-get install -qq --yes chromium >/dev/null 2>&1; } || echo "no chromium: the report is not tested in a browser"
 	$(VENV)/bin/python -m pytest -n $(WORKERS)
 
 test-oldest: $(READY_OLDEST)  ## the same, with the oldest supported dependencies
@@ -49,6 +53,10 @@ bench: $(READY)  ## measure speed and signal recovery
 
 bench-study: $(READY)  ## measure the study's own cost over bare training
 	$(VENV)/bin/python benchmarks/study.py studies/quick.toml
+	$(VENV)/bin/python benchmarks/stacks.py
+
+bench-report: $(READY)  ## measure the report of a full-size study
+	$(VENV)/bin/python benchmarks/report.py
 
 clean:  ## remove the environments and everything generated
 	rm -rf $(VENV) $(VENV_OLDEST) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

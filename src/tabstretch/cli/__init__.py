@@ -1,0 +1,91 @@
+"""The `tabstretch` command: one small function for each verb.
+
+- `arguments`: what several verbs have in common
+- `studies`: run, status, results, splits
+- `comparing`: compare
+- `analyses`: report, marginal, noise
+"""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import signal
+import sys
+from collections.abc import Sequence
+from types import FrameType
+from typing import NoReturn
+
+from tabstretch import __version__
+from tabstretch.cli.analyses import add_marginal, add_noise, add_report
+from tabstretch.cli.comparing import add_compare
+from tabstretch.cli.studies import add_results, add_run, add_splits, add_status
+
+_REPORT = ("matplotlib", "jinja2", "scikit_posthocs")
+"""Libraries of the extra `report`; all others that may be missing are of `study`."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command and return its exit code: 0, 1 for an error, 2 for misuse, 130 for an interruption."""
+    parser = _parser()
+    chosen = parser.parse_args(arguments)
+    if chosen.verb is None:
+        parser.print_help()
+        return 2
+    signal.signal(signal.SIGTERM, _interrupt)
+    try:
+        return int(chosen.run(chosen) or 0)
+    except KeyboardInterrupt:
+        print(f"\ninterrupted; everything finished is stored. Go on with:\n  {_again()}", file=sys.stderr)
+        return 130
+    except BrokenPipeError:  # the reader of our output has seen enough
+        sys.stderr.close()
+        return 1
+    except Exception as error:
+        if (explanation := _explanation(error)) is None:
+            raise  # a fault of ours, whose trace is worth seeing
+        print(f"tabstretch: {explanation}", file=sys.stderr)
+        return 1
+
+
+def _interrupt(_signal: int, _frame: FrameType | None) -> NoReturn:
+    raise KeyboardInterrupt
+
+
+def _explanation(error: Exception) -> str | None:
+    """Return what to tell a user, if it is an error that a user can mend."""
+    if (
+        type(error).__name__ == "StudyError"
+    ):  # not imported: the command must start without the study's extras
+        return str(error)
+    if isinstance(error, ModuleNotFoundError) and error.name and not error.name.startswith("tabstretch"):
+        extra = "report" if error.name.partition(".")[0] in _REPORT else "study"
+        return f"{error.name} is needed for this: pip install 'tabstretch[{extra}]'"
+    return str(error) if isinstance(error, ImportError) and "pip install" in str(error) else None
+
+
+def _again() -> str:
+    return shlex.join(["tabstretch", *sys.argv[1:]])
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="tabstretch", description="Stretch numeric columns for networks, and study what it does."
+    )
+    parser.add_argument("--version", action="version", version=f"tabstretch {__version__}")
+    verbs = parser.add_subparsers(dest="verb", metavar="VERB")
+    for add in _VERBS:
+        add(verbs)
+    return parser
+
+
+_VERBS = (
+    add_run,
+    add_status,
+    add_results,
+    add_splits,
+    add_report,
+    add_compare,
+    add_marginal,
+    add_noise,
+)

@@ -1,0 +1,96 @@
+"""Verbs that run a study and look at it."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from tabstretch.cli.arguments import Verbs, add_plan, count, positive, study_of
+
+
+def add_run(verbs: Verbs) -> None:
+    """Add `tabstretch run`."""
+    verb = verbs.add_parser(
+        "run",
+        help="run a study, or go on with it",
+        description="Run what is missing of a study. The same command again goes on where it ended.",
+    )
+    add_plan(verb)
+    where = verb.add_mutually_exclusive_group()
+    where.add_argument(
+        "--scheduler", metavar="ADDRESS", help="work on a Dask cluster, such as tcp://host:8786"
+    )
+    where.add_argument(
+        "--workers", type=count, metavar="N", help="processes on this machine (default: one for each core)"
+    )
+    verb.add_argument("--threads", type=positive, default=1, metavar="N", help="threads of each (default 1)")
+    verb.add_argument("--retry-failed", action="store_true", help="run those again that failed before")
+    verb.add_argument("--quiet", action="store_true", help="show no progress")
+    verb.set_defaults(run=_run)
+
+
+def _run(chosen: argparse.Namespace) -> None:
+    from tabstretch.study.runner import run_study
+    from tabstretch.study.views import print_summary
+
+    table = run_study(
+        chosen.plan,
+        storage=chosen.storage,
+        scheduler=chosen.scheduler,
+        workers=chosen.workers,
+        threads=chosen.threads,
+        retry_failed=chosen.retry_failed,
+        progress=not chosen.quiet,
+    )
+    print_summary(table)
+
+
+def add_status(verbs: Verbs) -> None:
+    """Add `tabstretch status`."""
+    verb = verbs.add_parser("status", help="show where a study stands")
+    add_plan(verb)
+    verb.set_defaults(run=_status)
+
+
+def _status(chosen: argparse.Namespace) -> None:
+    from tabstretch.study.views import print_status
+
+    with study_of(chosen) as (plan, store):
+        print_status(plan, store)
+
+
+def add_results(verbs: Verbs) -> None:
+    """Add `tabstretch results`."""
+    verb = verbs.add_parser("results", help="write the results of a study to a file")
+    add_plan(verb)
+    verb.add_argument(
+        "-o", "--output", type=Path, required=True, metavar="FILE", help="FILE.csv or FILE.parquet"
+    )
+    verb.set_defaults(run=_results)
+
+
+def _results(chosen: argparse.Namespace) -> None:
+    from tabstretch.study.results import results_table, write_table
+
+    with study_of(chosen) as (_, store):
+        table = results_table(store)
+    write_table(table, chosen.output)
+    print(f"{len(table)} rows in {chosen.output}")
+
+
+def add_splits(verbs: Verbs) -> None:
+    """Add `tabstretch splits`."""
+    verb = verbs.add_parser(
+        "splits", help="write which rows a study trained, validated and tested on, with checksums"
+    )
+    add_plan(verb)
+    verb.add_argument("-o", "--output", type=Path, required=True, metavar="FOLDER")
+    verb.set_defaults(run=_splits)
+
+
+def _splits(chosen: argparse.Namespace) -> None:
+    from tabstretch.study.results import write_splits
+
+    with study_of(chosen) as (_, store):
+        for path in write_splits(store, chosen.output):
+            print(path)
