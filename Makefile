@@ -32,7 +32,7 @@ demo: $(READY)  ## install, then run a small study; its results and report go to
 # The report is tested in a real browser, which a machine of our own may install; elsewhere those tests are skipped.
 test: $(READY)  ## run every test and doctest
 	@command -v chromium >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && \
-	  apt-get install -qq --yes chromium >/dev/null 2>&1; } || echo "no chromium: the report is not tested in a browser"
+	  apt-get update -qq && apt-get install -qq --yes chromium >/dev/null 2>&1; } || echo "no chromium: the report is not tested in a browser"
 	$(VENV)/bin/python -m pytest -n $(WORKERS)
 
 test-oldest: $(READY_OLDEST)  ## the same, with the oldest supported dependencies
