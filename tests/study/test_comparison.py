@@ -92,6 +92,18 @@ def test_classes_come_back_as_they_were(tmp_path):
     assert (tmp_path / "t-compare" / "results.csv").is_file()
 
 
+@pytest.mark.parametrize("labels", [("01", "1"), (True, False), ("1_0", "2")])
+def test_labels_that_look_like_others(tmp_path, labels):
+    x = np.linspace(0, 1, 100)
+    frame = pd.DataFrame({"x": x, "y": np.where(x > 0.5, *labels)})
+    frame.to_parquet(tmp_path / "t.parquet")
+    found = compare(
+        tmp_path / "t.parquet", "y", transformations=("standard",), seeds=1, workers=0, progress=False
+    )
+    assert sorted(found.pipeline.classes_.tolist()) == sorted(labels)
+    assert np.mean(found.pipeline.predict(frame) == frame["y"]) > 0.9
+
+
 def test_again_uses_what_is_there_and_new_data_is_a_new_study(tmp_path, monkeypatch, capsys):
     frame = pd.DataFrame({"x": np.linspace(0, 1, 80), "y": np.linspace(0, 1, 80) ** 2})
     frame.to_csv(tmp_path / "t.csv", index=False)
@@ -147,4 +159,9 @@ def test_verdicts_by_hand():
 
 def test_one_seed_says_nothing_about_noise():
     table = comparison_table(runs({"a": [(0.9, 0.8)], "b": [(0.8, 0.7)]}))
+    assert table["verdict"].tolist() == ["chosen", "unknown"]
+
+
+def test_a_winner_of_one_seed_says_nothing_about_noise_either():
+    table = comparison_table(runs({"a": [(0.9, 0.8)], "b": [(0.8, 0.7), (0.8, 0.71)]}))
     assert table["verdict"].tolist() == ["chosen", "unknown"]

@@ -1,6 +1,8 @@
 """Studies from plan to table, in this process."""
 
+import itertools
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -209,6 +211,43 @@ class TestFailures:
                 run(plan_in(tmp_path, trials=2))
         assert len(run(plan_in(tmp_path, trials=2))) == 8
 
+    def test_a_search_that_failed_is_searched_again_if_asked_to(self, tmp_path, monkeypatch, small_space):
+        with monkeypatch.context() as patch:
+            patch.setattr(mlp, "fit", lambda *_: 1 / 0)
+            run(plan_in(tmp_path, trials=2))
+        again = run(plan_in(tmp_path, trials=2), retry_failed=True)
+        assert (again["status"] == "ok").all()
+        assert (again["failed_trials"] == 0).all()
+        undisturbed = run(plan_in(tmp_path, trials=2), storage=str(tmp_path / "undisturbed.db"))
+        pd.testing.assert_frame_equal(unmeasured(again), unmeasured(undisturbed), check_exact=True)
+
+    def test_nothing_right_is_better_than_failure(self, tmp_path, monkeypatch, small_space):
+        """A failed trial is scored 0, as is one without a single right answer: that one is taken."""
+
+        def first_fails(job):
+            outcomes = run_job(job)
+            if job.part == "test":
+                return outcomes
+            failed = next(numbers) % 2 == 0
+            return [
+                replace(o, error="bad luck" if failed else None, metrics={"accuracy": 0.0}) for o in outcomes
+            ]
+
+        numbers = itertools.count()
+        monkeypatch.setattr(workers, "run_job", first_fails)
+        table = run(plan_in(tmp_path, datasets=("sklearn:wine",), trials=2))
+        assert set(table["status"]) == {"ok"}
+        assert set(table["failed_trials"]) == {1}
+
+    @pytest.mark.parametrize("letters", ["\0", "\udc80"])
+    def test_an_error_that_no_database_takes(self, tmp_path, monkeypatch, letters, postgres_url):
+        def fails(*_):
+            raise ValueError(f"a{letters}b")
+
+        monkeypatch.setattr(mlp, "fit", fails)
+        table = run(plan_in(tmp_path), storage=postgres_url)
+        assert set(table["error"]) == {"ValueError: a\N{REPLACEMENT CHARACTER}b"}
+
     def test_a_worker_that_dies_with_its_run(self, tmp_path, monkeypatch):
         def died(job):
             return [Outcome(seed, "the worker died") for seed in job.seeds]
@@ -277,6 +316,12 @@ def test_noise_is_on_the_training_part_and_hurts(tmp_path):
     means = run(plan).groupby("noise")["accuracy"].mean()
     assert means[0.0] > 0.9
     assert means[0.9] < means[0.0] - 0.1
+
+
+def test_noise_levels_close_to_each_other_are_searched_apart(tmp_path, small_space):
+    levels = (0.1234567, 0.1234568)
+    run(plan_in(tmp_path, datasets=("sklearn:wine",), transformations=("standard",), trials=1, noise=levels))
+    assert len(trials_of(tmp_path / "example.db")) == 2
 
 
 def test_a_plan_file_has_its_storage_beside_it(tmp_path):

@@ -40,3 +40,19 @@ def test_none_means_this_process():
     with open_workers(None, 0) as pool:
         assert isinstance(pool, workers.ThisProcess)
         assert list(pool.finished(0.0)) == []
+
+
+def test_coordinators_on_one_scheduler_get_their_own_outcomes(cluster, monkeypatch):
+    monkeypatch.setattr(workers, "_run_on_worker", lambda job: ([f"outcome of {job}"], "there"))
+    address = cluster.scheduler_address
+    with open_workers(address, 0) as first, open_workers(address, 0) as second:
+        first.submit(0, "one job", None)
+        second.submit(0, "another job", None)
+        outcomes = [next(iter(pool.finished(10.0))).outcomes for pool in (first, second)]
+    assert outcomes == [["outcome of one job"], ["outcome of another job"]]
+
+
+def test_two_local_schedulers_on_one_machine():
+    """Neither warns about a port that the other has, and none listens to other machines."""
+    with workers._local_scheduler() as first, workers._local_scheduler() as second:
+        assert first != second

@@ -150,7 +150,7 @@ def comparison_table(results: pd.DataFrame) -> pd.DataFrame:
     table["difference"] = table["mean"] - table["mean"].iloc[0]
     table["error"] = (variance + variance.iloc[0]) ** 0.5
     table["verdict"] = [
-        _verdict(position, difference, error, int(seeds))
+        _verdict(position, difference, error, int(min(seeds, table["seeds"].iloc[0])))
         for position, (difference, error, seeds) in enumerate(
             zip(table["difference"], table["error"], table["seeds"], strict=True)
         )

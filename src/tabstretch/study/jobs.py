@@ -120,6 +120,8 @@ def _outcome(
 
 
 def described(error: BaseException) -> str:
-    """Return an error in one line."""
-    text = " ".join(str(error).split())
+    """Return an error in one line that every database takes: PostgreSQL has no NUL, UTF-8 no surrogates."""
+    text = "".join(
+        char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in " ".join(str(error).split())
+    )
     return f"{type(error).__name__}: {text}" if text else type(error).__name__

@@ -39,13 +39,14 @@ class TabularPipeline:
 
     @property
     def classes_(self) -> NDArray[Any]:
-        """The classes in the order of `predict_proba`: whole numbers if all of them are, else text."""
+        """The classes in the order of `predict_proba`: truth values or whole numbers if all are, else text."""
         if self.classes is None:
             raise AttributeError("a regression has no classes")
-        try:
+        if set(self.classes) <= {"False", "True"}:
+            return np.array([label == "True" for label in self.classes])
+        if all(_is_whole(label) for label in self.classes):
             return np.array([int(label) for label in self.classes])
-        except ValueError:
-            return np.array(self.classes)
+        return np.array(self.classes)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the predicted target or class of each row of a data frame."""
@@ -90,6 +91,14 @@ def assemble(dataset: Dataset, transformation: FittedTransformation, network: Fi
         transformation=transformation,
         network=network,
     )
+
+
+def _is_whole(label: str) -> bool:
+    """Tell whether a label is a number that is written back as it was: "7", not "07", which may be a code."""
+    try:
+        return str(int(label)) == label
+    except ValueError:
+        return False
 
 
 def _as_pandas(X: Any) -> Any:

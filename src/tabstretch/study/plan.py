@@ -24,7 +24,7 @@ class CellKey(NamedTuple):
 
     def __str__(self) -> str:
         text = f"{self.dataset}/{self.model}/{self.transformation}"
-        return f"{text}/noise {self.noise:g}" if self.noise else text
+        return f"{text}/noise {self.noise}" if self.noise else text
 
 
 class RunKey(NamedTuple):

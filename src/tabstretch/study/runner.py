@@ -26,6 +26,7 @@ from tabstretch.study.jobs import Job
 from tabstretch.study.plan import CellKey, StudyPlan, read_plan
 from tabstretch.study.progress import Progress, open_progress
 from tabstretch.study.results import results_table
+from tabstretch.study.searches import forget_search
 from tabstretch.study.storage import StudyStorage, default_storage
 from tabstretch.study.storage.studies import DatasetEntry, RunRecord, unique_names
 from tabstretch.study.workers import Finished, Workers, open_workers
@@ -82,7 +83,7 @@ def run_study(
     n_workers = os.cpu_count() or 1 if workers is None else workers
     with _quiet_optuna(), _opened(storage, plan) as store:
         if retry_failed:
-            store.forget_failed()
+            _forget_failed(plan, store)
         study = _Study(plan, store, _registered(plan, store), threads)
         with open_progress(plan, store, enabled=progress) as shown:
             if study.todo():
@@ -109,6 +110,15 @@ def _opened(storage: str, plan: StudyPlan) -> Generator[StudyStorage]:
         yield store
     finally:
         store.close()
+
+
+def _forget_failed(plan: StudyPlan, store: StudyStorage) -> None:
+    """Remove failed runs, and searches in which every trial failed: nothing could be chosen from those."""
+    for cell in store.failed_searches():
+        if store.claim(cell):  # else another coordinator is at it again
+            forget_search(plan, cell, store)
+            store.release(cell)
+    store.forget_failed()
 
 
 def _registered(plan: StudyPlan, store: StudyStorage) -> dict[str, DatasetEntry]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+from contextlib import suppress
 from typing import Any
 
 import optuna
@@ -27,12 +28,12 @@ def default_configuration(cell: CellKey) -> dict[str, Any]:
     return {**MODELS[cell.model].DEFAULTS, **default_params(cell.transformation)}
 
 
-def study_name(plan: StudyPlan, cell: CellKey | None) -> str:
-    """Return the name of a cell's search among Optuna's studies, or how all of a plan's begin.
+def study_name(plan: StudyPlan, cell: CellKey) -> str:
+    """Return the name of a cell's search among Optuna's studies.
 
     It fits Optuna's column: a long one ends in a hash of all of it.
     """
-    name = f"{plan.name}/{'' if cell is None else cell}"
+    name = f"{plan.name}/{cell}"
     if len(name) <= 400:
         return name
     return f"{name[:300]}… {hashlib.sha256(name.encode()).hexdigest()[:16]}"
@@ -106,13 +107,25 @@ class Search:
 
     def best(self) -> dict[str, Any] | None:
         """Return the best configuration, or None if every trial failed."""
-        trial = self._study.best_trial
-        return None if _ERROR in trial.user_attrs else dict(json.loads(trial.user_attrs[_PARAMS]))
+        trials = [trial for trial in self._study.trials if _ERROR not in trial.user_attrs]
+        if not trials:
+            return None
+        # The first of those that are equally good; a failed one may be, where nothing is predicted right.
+        best = min if self._task == "regression" else max
+        return dict(json.loads(best(trials, key=lambda trial: trial.values[0]).user_attrs[_PARAMS]))
 
     def last_error(self) -> str:
         """Return the error of the last trial that failed."""
         errors = [trial.user_attrs[_ERROR] for trial in self._study.trials if _ERROR in trial.user_attrs]
         return str(errors[-1])
+
+
+def forget_search(plan: StudyPlan, cell: CellKey, storage: StudyStorage) -> None:
+    """Remove the trials of a cell, so that it is searched anew."""
+    with suppress(KeyError):  # it is gone
+        storage.patiently(
+            lambda: optuna.delete_study(study_name=study_name(plan, cell), storage=storage.trials)
+        )
 
 
 def _history(study: optuna.Study) -> list[FrozenTrial]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -88,16 +89,16 @@ def tally(plan: StudyPlan, store: StudyStorage) -> Tally:
         cells.add(cell)
     counted.trainings_done = counted.runs_done
     if plan.trials:
-        counted.trainings_done += _trials_done(plan, store, cells)
+        counted.trainings_done += _trials_done(plan, store, counted, cells)
     counted.done_before = counted.trainings_done
     return counted
 
 
-def _trials_done(plan: StudyPlan, store: StudyStorage, evaluated: set[CellKey]) -> int:
+def _trials_done(plan: StudyPlan, store: StudyStorage, counted: Tally, evaluated: set[CellKey]) -> int:
     """Count the trials: all of a cell that was evaluated, else those that Optuna has."""
-    names = {study_name(plan, cell) for cell in evaluated}
-    ours = study_name(plan, None)
-    others = {
-        name: n for name, n in store.trial_counts().items() if name.startswith(ours) and name not in names
-    }
-    return plan.trials * len(evaluated) + sum(min(n, plan.trials) for n in others.values())
+    counts = store.trial_counts()
+    cells = itertools.starmap(
+        CellKey, itertools.product(counted.tasks, plan.models, plan.transformations, plan.noise)
+    )
+    others = (counts.get(study_name(plan, cell), 0) for cell in cells if cell not in evaluated)
+    return plan.trials * len(evaluated) + sum(min(n, plan.trials) for n in others)

@@ -8,7 +8,6 @@ import subprocess
 import sys
 import tempfile
 import time
-import warnings
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Generator, Iterable
@@ -92,7 +91,9 @@ class DaskWorkers(Workers):
     def submit(self, number: int, job: Job, worker: str | None) -> None:
         """Send a job to the cluster."""
         preferred = {} if worker is None else {"workers": [worker], "allow_other_workers": True}
-        future = self._client.submit(_run_on_worker, job, key=f"tabstretch-{number}", pure=False, **preferred)
+        # With the client's name: on a shared scheduler, a key of another's job would bring its outcome.
+        key = f"tabstretch-{self._client.id}-{number}"
+        future = self._client.submit(_run_on_worker, job, key=key, pure=False, **preferred)
         self._running[number] = (job, future)
         future.add_done_callback(lambda done: self._done.put((number, done)))
 
@@ -163,7 +164,7 @@ def _check_versions(client: distributed.Client) -> None:
         versions = client.run(_version)
     except Exception as error:
         raise StudyError(
-            f"a worker cannot run studies ({described(error)}); install tabstretch[study] where the workers are"
+            f"a worker cannot run studies ({described(error)}); install tabstretch[study] where workers are"
         ) from error
     for worker, version in versions.items():
         if version != __version__:
@@ -177,9 +178,15 @@ def _version() -> str:
 @contextlib.contextmanager
 def _local_scheduler() -> Generator[str]:
     settings = {"distributed.scheduler.allowed-failures": _DEATHS_ALLOWED}
-    with dask.config.set(settings), warnings.catch_warnings():
+    with dask.config.set(settings):
         cluster = distributed.LocalCluster(
-            n_workers=0, processes=True, host="127.0.0.1", dashboard_address=None, silence_logs=50
+            n_workers=0,
+            processes=True,
+            host="127.0.0.1",
+            dashboard_address=None,
+            # Even without a dashboard there is a server: for this machine only, on any port that is free.
+            scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},
+            silence_logs=50,
         )
     with cluster:
         yield cluster.scheduler_address

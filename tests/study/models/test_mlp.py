@@ -26,7 +26,7 @@ def test_equals_an_ordinary_module_of_the_same_weights() -> None:
     for seed, expected in enumerate(outputs):
         ordinary = nn.Sequential(nn.Linear(3, 8), nn.ReLU(), nn.Linear(8, 4), nn.ReLU(), nn.Linear(4, 2))
         for module, layer in zip(ordinary[::2], stack.layers, strict=True):
-            module.weight.data, module.bias.data = layer.weight[seed].T, layer.bias[seed, 0]
+            module.weight.data, module.bias.data = layer.weight[seed], layer.bias[seed, 0]
         assert_allclose(ordinary(numeric[seed]).detach(), expected.detach(), rtol=1e-5, atol=1e-6)
 
 

@@ -29,14 +29,14 @@ def test_embeddings_and_gradients_are_the_library_s() -> None:
     for seed in range(3):
         library = PeriodicEmbeddings(4, 5, n_frequencies=6, frequency_init_scale=0.5, lite=True)
         library.periodic.weight.data = stack.frequencies.data[seed]
-        library.linear.weight.data = stack.linear.weight.data[seed].T
+        library.linear.weight.data = stack.linear.weight.data[seed]
         library.linear.bias.data = stack.linear.bias.data[seed, 0]
         expected = library(numeric[seed]).flatten(1)
         assert_allclose(embedded[seed].detach(), expected.detach(), rtol=1e-4, atol=1e-6)
         (expected * toward[seed]).sum().backward()
         for ours, theirs in [
             (stack.frequencies.grad[seed], library.periodic.weight.grad),
-            (stack.linear.weight.grad[seed].T, library.linear.weight.grad),
+            (stack.linear.weight.grad[seed], library.linear.weight.grad),
             (stack.linear.bias.grad[seed, 0], library.linear.bias.grad),
         ]:
             assert_allclose(ours, theirs, rtol=1e-4, atol=1e-5)

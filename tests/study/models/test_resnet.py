@@ -18,7 +18,7 @@ class TestResNet(NetworkContract):
 
 
 def copy_linear(module: nn.Linear, layer: Linear, seed: int) -> None:
-    module.weight.data, module.bias.data = layer.weight.data[seed].T.clone(), layer.bias.data[seed, 0].clone()
+    module.weight.data, module.bias.data = layer.weight.data[seed].clone(), layer.bias.data[seed, 0].clone()
 
 
 def copy_norm(module: nn.BatchNorm1d, layer: BatchNorm, seed: int) -> None:
@@ -66,7 +66,7 @@ def test_training_and_predicting_equal_the_library_s(stack: resnet.ResNet) -> No
             expected = library(numeric[seed])
             (expected * toward[seed]).sum().backward()
             assert_allclose(outputs[seed].detach(), expected.detach(), rtol=1e-4, atol=1e-5)
-            ours = stack.input_projection.weight.grad[seed].T
+            ours = stack.input_projection.weight.grad[seed]
             assert_allclose(ours, library.input_projection.weight.grad, rtol=1e-3, atol=1e-4)
             ours = stack.blocks[1].normalization.weight.grad[seed]
             assert_allclose(ours, library.blocks[1].normalization.weight.grad, rtol=1e-3, atol=1e-4)

@@ -1,8 +1,10 @@
 """Databases that are away, locked, broken or full: a clear message, or patience."""
 
+import errno
 import sqlite3
 import threading
 import time
+from pathlib import Path
 
 import pytest
 from test_studies import CELL, PLAN, opened, record
@@ -72,7 +74,7 @@ def test_a_full_disk_loses_nothing(tmp_path):
     with opened(path) as store:
         store.claim(CELL)
         store.add_runs(CELL, [record(0)])
-        with store._engine.connect() as connection:
+        with store._database.engine.connect() as connection:
             size = connection.exec_driver_sql("PRAGMA page_count").scalar()
         limit_pages(store, size)
         many = [record(seed, error="x" * 5000) for seed in range(1, 100)]
@@ -87,9 +89,11 @@ def limit_pages(store, pages):
     """Make SQLite believe that the disk has room for so many pages, on every connection of the pool."""
     from sqlalchemy import event
 
-    store._engine.dispose()
+    store._database.engine.dispose()
     event.listen(
-        store._engine, "connect", lambda raw, _: raw.execute(f"PRAGMA max_page_count={pages}").fetchall()
+        store._database.engine,
+        "connect",
+        lambda raw, _: raw.execute(f"PRAGMA max_page_count={pages}").fetchall(),
     )
 
 
@@ -103,6 +107,38 @@ def test_a_server_that_goes_away_and_returns(postgres_url, postgres_server, monk
         assert first.add_runs(CELL, [record(0)])
         with opened(postgres_url) as second:
             assert not second.claim(CELL)  # the new lock counts
+
+
+def test_a_lock_file_that_somebody_removed(tmp_path):
+    path = tmp_path / "study.db"
+    with opened(str(path)) as first, opened(str(path)) as second:
+        assert first.claim(CELL)
+        for lock in tmp_path.glob("*.lock"):
+            lock.unlink()
+        assert first.owned(CELL)
+        assert not second.claim(CELL)
+
+
+def test_two_names_of_one_file(tmp_path):
+    """A coordinator that came by a link sees the locks of the others."""
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link.db").symlink_to(tmp_path / "real" / "study.db")
+    with (
+        opened(str(tmp_path / "real" / "study.db")) as first,
+        opened(str(tmp_path / "link.db")) as second,
+    ):
+        assert first.claim(CELL)
+        assert not second.claim(CELL)
+
+
+def test_a_lock_that_cannot_be_written(tmp_path, monkeypatch):
+    def full(*_, **__):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with opened(str(tmp_path / "study.db")) as store:
+        monkeypatch.setattr(Path, "open", full)
+        with pytest.raises(StudyError, match=r"study\.db-.*cannot be written \(No space left on device\)"):
+            store.claim(CELL)
 
 
 def test_a_claim_that_another_took_while_the_server_was_away(postgres_url, postgres_server):

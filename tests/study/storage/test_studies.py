@@ -6,7 +6,9 @@ import signal
 import subprocess
 import sys
 import textwrap
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
 import optuna
@@ -83,6 +85,18 @@ class TestPlan:
         other = StudyPlan.from_dict({**PLAN.to_dict(), "name": "other"})
         with opened(url), pytest.raises(StudyError, match="there is no study 'other'"):
             StudyStorage(url, other, must_exist=True)
+
+    def test_many_may_start_at_one_moment(self, url):
+        """Who comes second finds what the first made, Optuna's tables too."""
+        barrier = threading.Barrier(3)
+
+        def start(_):
+            barrier.wait()
+            with opened(url) as store:
+                return store.study_id, store.trials.get_all_studies()
+
+        with ThreadPoolExecutor(3) as pool:
+            assert list(pool.map(start, range(3))) == [(1, [])] * 3
 
 
 class TestDatasets:
@@ -223,6 +237,11 @@ class TestRuns:
             assert second.finished() == {}
             assert second.forget_failed() == 0
             assert len(first.runs()) == 1
+
+
+def test_trials_are_counted_without_making_tables(store):
+    assert store.trial_counts() == {}
+    assert "trials" not in store.__dict__
 
 
 def test_trials_are_in_the_same_database(store, url):

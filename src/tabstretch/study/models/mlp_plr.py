@@ -9,7 +9,6 @@ from typing import Any
 import torch
 from optuna.trial import BaseTrial
 from torch import Tensor, nn
-from torch.autograd.function import FunctionCtx
 
 from tabstretch.study.inputs import Inputs
 from tabstretch.study.models import mlp, spaces
@@ -43,7 +42,7 @@ class _Waves(torch.autograd.Function):
     """
 
     @staticmethod
-    def forward(ctx: FunctionCtx, numeric: Tensor, frequencies: Tensor) -> Tensor:
+    def forward(ctx: Any, numeric: Tensor, frequencies: Tensor) -> Tensor:
         angles = numeric[..., None] * (2 * math.pi * frequencies)[:, None]
         n_frequencies = frequencies.shape[2]
         waves = angles.new_empty(*angles.shape[:3], 2 * n_frequencies)

@@ -1,16 +1,17 @@
-"""URL -> connections to SQLite or PostgreSQL: patient with one that is away, clear about one that is broken."""
+"""URL -> connections to SQLite or PostgreSQL: patient with one that is away, clear about a broken one."""
 
 from __future__ import annotations
 
 import sqlite3
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
 import sqlalchemy
 from optuna.exceptions import StorageInternalError
-from sqlalchemy import event
+from sqlalchemy import Connection, event
 from sqlalchemy.engine import URL, Engine, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, OperationalError
 
@@ -47,6 +48,27 @@ def storage_url(text: str) -> URL:
     return url
 
 
+class Database:
+    """A database that answers."""
+
+    def __init__(self, url: URL, *, must_exist: bool = False) -> None:
+        self.url = url
+        self.engine = connect(url, must_exist=must_exist)
+
+    def patiently(self, action: Callable[[], Result], away_seconds: float | None = None) -> Result:
+        """Do something, and do it again while the database is away."""
+        return patiently(action, self.url, away_seconds)
+
+    def transact(self, action: Callable[[Connection], Result], away_seconds: float | None = None) -> Result:
+        """Do something in one transaction, patiently: it must be something that can be repeated."""
+
+        def once() -> Result:
+            with self.engine.begin() as connection:
+                return action(connection)
+
+        return self.patiently(once, away_seconds)
+
+
 def connect(url: URL, *, must_exist: bool = False) -> Engine:
     """Return an engine, once it is clear that the database answers."""
     if url.get_backend_name() == "sqlite":
@@ -80,7 +102,8 @@ def sqlite_options() -> dict[str, Any]:
 def _prepare_sqlite(connection: sqlite3.Connection, _record: Any) -> None:
     # Readers do not block the writer, and a commit costs one write; the mode is kept in the file.
     cursor = connection.cursor()
-    cursor.execute("PRAGMA journal_mode=WAL")
+    with suppress(sqlite3.OperationalError):  # in use by another that changes the mode, and does not wait
+        cursor.execute("PRAGMA journal_mode=WAL")
     cursor.execute("PRAGMA synchronous=NORMAL")
     cursor.execute("PRAGMA foreign_keys=ON")
     cursor.close()

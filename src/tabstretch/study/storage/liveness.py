@@ -10,6 +10,7 @@ import contextlib
 import os
 import secrets
 import sys
+import time
 from collections.abc import Generator
 from pathlib import Path
 from typing import IO, Protocol
@@ -22,6 +23,10 @@ if sys.platform == "win32":
     import msvcrt
 else:
     import fcntl
+
+from tabstretch.study.errors import StudyError
+
+_SPACE = 0x7AB5  # our own among the pairs of numbers that applications lock on a server
 
 
 class Liveness(Protocol):
@@ -46,8 +51,34 @@ def hold(engine: Engine) -> Liveness:
     """Take a lock under a new number."""
     owner = secrets.randbits(31)
     if engine.url.get_backend_name() == "sqlite":
-        return FileLock(Path(str(engine.url.database)), owner)
+        return FileLock(_database_path(engine), owner)
     return ServerLock(engine, owner)
+
+
+@contextlib.contextmanager
+def alone(engine: Engine) -> Generator[None]:
+    """Let one process at a time through; the others wait."""
+    if engine.url.get_backend_name() == "sqlite":
+        with _alone_with(_lock_path(_database_path(engine), "setup")):
+            yield
+    else:
+        with engine.connect() as connection:  # its end is the end of the transaction, and of the lock
+            connection.execute(text("SELECT pg_advisory_xact_lock(:space, -1)"), {"space": _SPACE})
+            yield
+
+
+@contextlib.contextmanager
+def _alone_with(path: Path) -> Generator[None]:
+    while True:
+        with _opened(path, "a") as file:
+            while not _try_lock(file):
+                time.sleep(0.02)
+            if _is_at(file, path):  # else the one before has removed it, and a third may have a new one
+                try:
+                    yield
+                finally:
+                    path.unlink(missing_ok=True)
+                return
 
 
 class FileLock:
@@ -56,28 +87,23 @@ class FileLock:
     def __init__(self, database: Path, owner: int) -> None:
         self.owner = owner
         self._database = database
-        self._file = self._path(owner).open("w")
+        self._file = _opened(self._path(owner), "w")
         assert _try_lock(self._file), "a new file is locked by nobody"
 
     def _path(self, owner: int) -> Path:
-        return self._database.with_name(f"{self._database.name}-{owner}.lock")
+        return _lock_path(self._database, str(owner))
 
     def is_held(self) -> bool:
         """Tell whether the locked file is still there for others to see."""
-        try:
-            return os.path.samestat(os.fstat(self._file.fileno()), self._path(self.owner).stat())
-        except (OSError, ValueError):  # removed; or closed
-            return False
+        return _is_at(self._file, self._path(self.owner))
 
     def is_alive(self, owner: int) -> bool:
         """Try the other's lock; it is free if the other died, and its file is removed then."""
         if owner == self.owner:
             return True
-        try:
-            file = self._path(owner).open("r+")
-        except FileNotFoundError:
+        if not self._path(owner).exists():
             return False
-        with file:
+        with _opened(self._path(owner), "a") as file:
             if not _try_lock(file):
                 return True
             self._path(owner).unlink(missing_ok=True)
@@ -87,6 +113,33 @@ class FileLock:
         """Remove the file, which frees the lock."""
         self._path(self.owner).unlink(missing_ok=True)
         self._file.close()
+
+
+def _database_path(engine: Engine) -> Path:
+    """Return the one name that all coordinators see, whatever links they came by."""
+    return Path(str(engine.url.database)).resolve()
+
+
+def _lock_path(database: Path, name: str) -> Path:
+    return database.with_name(f"{database.name}-{name}.lock")
+
+
+def _opened(path: Path, mode: str) -> IO[str]:
+    try:
+        return path.open(mode)
+    except OSError as error:
+        raise StudyError(
+            f"{path} cannot be written ({error.strerror}); the storage must be in a folder you may write, "
+            "on a disk with room"
+        ) from error
+
+
+def _is_at(file: IO[str], path: Path) -> bool:
+    """Tell whether an open file is the one of this name."""
+    try:
+        return os.path.samestat(os.fstat(file.fileno()), path.stat())
+    except (OSError, ValueError):  # removed; or closed
+        return False
 
 
 def _try_lock(file: IO[str]) -> bool:
@@ -104,8 +157,6 @@ def _try_lock(file: IO[str]) -> bool:
 class ServerLock:
     """An advisory lock of PostgreSQL, held by one open connection and gone with it."""
 
-    _SPACE = 0x7AB5  # our own among the pairs of numbers that applications lock
-
     def __init__(self, engine: Engine, owner: int) -> None:
         self.owner = owner
         self._engine = engine
@@ -114,7 +165,7 @@ class ServerLock:
 
     def _lock(self, connection: Connection, function: str, owner: int) -> bool:
         statement = text(f"SELECT {function}(:space, :owner)")
-        return bool(connection.execute(statement, {"space": self._SPACE, "owner": owner}).scalar())
+        return bool(connection.execute(statement, {"space": _SPACE, "owner": owner}).scalar())
 
     def is_held(self) -> bool:
         """Ask on the connection that holds the lock: if it answers, it never broke."""

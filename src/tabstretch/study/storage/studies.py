@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import json
 import math
-import os
-import platform
 from collections.abc import Callable, Collection, Generator, Iterable
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
 import optuna
-from sqlalchemy import Connection, and_, delete, func, insert, inspect, select, update
+from sqlalchemy import Connection, and_, delete, insert, inspect, select, text
 from sqlalchemy.exc import IntegrityError
 
 from tabstretch.study.datasets import Dataset, SplitRecord
@@ -23,8 +21,9 @@ from tabstretch.study.environment import environment
 from tabstretch.study.errors import StudyError
 from tabstretch.study.plan import CellKey, StudyPlan, differences, read_plan
 from tabstretch.study.storage import tables
-from tabstretch.study.storage.database import connect, patiently, sqlite_options, storage_url
-from tabstretch.study.storage.liveness import Liveness, hold
+from tabstretch.study.storage.claims import Claims
+from tabstretch.study.storage.database import Database, sqlite_options, storage_url
+from tabstretch.study.storage.liveness import alone
 
 Result = TypeVar("Result")
 
@@ -32,7 +31,7 @@ Result = TypeVar("Result")
 def default_storage(plan_path: Path) -> str:
     """Return the SQLite file beside a plan.
 
-    >>> default_storage(Path("studies/quick.toml")).replace(os.sep, "/")
+    >>> Path(default_storage(Path("studies/quick.toml"))).as_posix()
     'studies/quick.db'
     """
     return str(plan_path.with_suffix(".db"))
@@ -80,8 +79,9 @@ class StudyStorage:
 
     def __init__(self, url: str, plan: StudyPlan, *, must_exist: bool = False) -> None:
         self.url = storage_url(url)
-        self._engine = connect(self.url, must_exist=must_exist)
-        self._liveness: Liveness | None = None
+        self._database = Database(self.url, must_exist=must_exist)
+        self._transact = self._database.transact
+        self._claims = Claims(self._database)
         try:
             self.patiently(lambda: self._create_tables(must_exist))
             self.study_id = self.patiently(lambda: self._find_or_create(plan, must_exist))
@@ -98,44 +98,49 @@ class StudyStorage:
 
     def close(self) -> None:
         """Give up this coordinator's claims, and disconnect."""
-        if self._liveness is not None:
-            owner = self._liveness.owner
-            with suppress(StudyError):  # whoever comes next sees that the lock is free
-                self._transact(partial(_forget, owner=owner), away_seconds=1.0)
-            self._liveness.release()
-            self._liveness = None
+        self._claims.close()
         if "trials" in self.__dict__:  # it was used
             self.trials.remove_session()
             self.trials.engine.dispose()
-        self._engine.dispose()
+        self._database.engine.dispose()
 
     @cached_property
     def trials(self) -> optuna.storages.RDBStorage:
         """Optuna's storage in the same database."""
         options = sqlite_options() if self.url.get_backend_name() == "sqlite" else {"pool_pre_ping": True}
         url = self.url.render_as_string(hide_password=False)
-        return self.patiently(lambda: optuna.storages.RDBStorage(url, engine_kwargs=options))
+
+        def opened() -> optuna.storages.RDBStorage:
+            with alone(self._database.engine):  # Optuna's tables, too, are made by one
+                return optuna.storages.RDBStorage(url, engine_kwargs=options)
+
+        return self.patiently(opened)
 
     def trial_counts(self) -> dict[str, int]:
         """Return how many trials each of Optuna's studies has, by name."""
-        summaries = self.patiently(
-            lambda: optuna.get_all_study_summaries(self.trials, include_best_trial=False)
+        # Optuna's own summaries read every trial with all it holds: minutes for a large study.
+        query = text(
+            "SELECT study_name, COUNT(*) FROM studies JOIN trials USING (study_id) GROUP BY study_name"
         )
-        return {summary.study_name: summary.n_trials for summary in summaries}
+        if not self.patiently(lambda: inspect(self._database.engine).has_table("trials")):
+            return {}
+        rows = self._transact(lambda connection: connection.execute(query).all())
+        return {str(name): int(count) for name, count in rows}
 
     # ------------------------------------------------------------------------------------------ the plan
 
     def _create_tables(self, must_exist: bool) -> None:
-        if must_exist and not inspect(self._engine).has_table(tables.studies.name):
+        engine = self._database.engine
+        if tables.metadata.tables.keys() <= set(inspect(engine).get_table_names()):
+            return
+        if must_exist:
             raise StudyError(f"there is no study in {self.place} yet; tabstretch run starts one")
-        try:
-            tables.metadata.create_all(self._engine)
-        except IntegrityError:  # another coordinator creates them at this moment
-            tables.metadata.create_all(self._engine)
+        with alone(engine):
+            tables.metadata.create_all(engine)
 
     def _find_or_create(self, plan: StudyPlan, must_exist: bool) -> int:
         table = tables.studies
-        with self._engine.begin() as connection:
+        with self._database.engine.begin() as connection:
             row = connection.execute(select(table).where(table.c.name == plan.name)).first()
             if row is None and must_exist:
                 raise StudyError(f"there is no study {plan.name!r} in {self.place}; tabstretch run starts it")
@@ -216,82 +221,25 @@ class StudyStorage:
 
     def claim(self, cell: CellKey) -> bool:
         """Make a cell this coordinator's own, if it is nobody's or its owner died."""
-        owner = self._owner()
-        here = self._at(tables.claims, cell)
-
-        def take(connection: Connection) -> bool:
-            try:
-                with connection.begin_nested():
-                    values = {"study_id": self.study_id, **cell._asdict(), "owner": owner}
-                    connection.execute(insert(tables.claims).values(values))
-                return True
-            except IntegrityError:
-                holder = connection.execute(select(tables.claims.c.owner).where(here)).scalar()
-            if holder is None or holder == owner:
-                return holder == owner
-            if self._held().is_alive(holder):
-                return False
-            taken = update(tables.claims).where(here, tables.claims.c.owner == holder).values(owner=owner)
-            return connection.execute(taken).rowcount == 1
-
-        return self._transact(take)
+        return self._claims.take(self._key(cell))
 
     def release(self, cell: CellKey) -> None:
         """Give a cell back."""
-        mine = and_(self._at(tables.claims, cell), tables.claims.c.owner == self._owner())
-        self._transact(lambda connection: connection.execute(delete(tables.claims).where(mine)))
+        self._claims.give_back(self._key(cell))
 
     def owned(self, cell: CellKey) -> bool:
         """Tell whether a cell is still this coordinator's: ask before writing what was computed."""
-        held = self._held()
-        if not held.is_held():
-            # The server forgot our lock while it was away. Claims that nobody took are ours still.
-            self._liveness = None
-            lost, owner = held.owner, self._owner()
-            moved = update(tables.claims).where(tables.claims.c.owner == lost).values(owner=owner)
-            self._transact(lambda connection: connection.execute(moved))
-            held.release()
-        mine = and_(self._at(tables.claims, cell), tables.claims.c.owner == self._owner())
-        count = select(func.count()).select_from(tables.claims).where(mine)
-        return self._transact(lambda connection: connection.execute(count).scalar_one()) == 1
+        return self._claims.has(self._key(cell))
 
     def claimed(self) -> dict[CellKey, bool]:
         """Return the cells that somebody works on, and whether that is another coordinator that lives."""
-        table = tables.claims
-        query = select(table).where(table.c.study_id == self.study_id)
-        rows = self._transact(lambda connection: connection.execute(query).all())
-        held = self._held()
-        return {_cell_of(row): row.owner != held.owner and held.is_alive(row.owner) for row in rows}
-
-    def _held(self) -> Liveness:
-        if self._liveness is None:
-            held = self.patiently(lambda: hold(self._engine))
-            values = {"owner": held.owner, "host": platform.node(), "pid": os.getpid()}
-            known = insert(tables.coordinators).values(values)
-            try:
-                self._transact(lambda connection: connection.execute(known))
-            except BaseException:
-                held.release()
-                raise
-            self._liveness = held
-            self._forget_dead(held)
-        return self._liveness
-
-    def _forget_dead(self, held: Liveness) -> None:
-        """Tidy up after coordinators that had no time to do so."""
-        query = select(tables.coordinators.c.owner)
-        for owner in self._transact(lambda connection: connection.execute(query).scalars().all()):
-            if not held.is_alive(owner):
-                self._transact(partial(_forget, owner=owner))
-
-    def _owner(self) -> int:
-        return self._held().owner
+        return {_cell_of(row): elsewhere for row, elsewhere in self._claims.of_study(self.study_id)}
 
     # ------------------------------------------------------------------------------------------ runs
 
     def seeds_of(self, cell: CellKey) -> set[int]:
         """Return the seeds of a cell that are done."""
-        query = select(tables.runs.c.seed).where(self._at(tables.runs, cell))
+        query = select(tables.runs.c.seed).where(tables.at(tables.runs, self._key(cell)))
         return set(self._transact(lambda connection: connection.execute(query).scalars().all()))
 
     def finished(self) -> dict[CellKey, set[int]]:
@@ -313,15 +261,12 @@ class StudyStorage:
 
     def add_runs(self, cell: CellKey, records: Collection[RunRecord]) -> bool:
         """Write finished runs, all or none; False if the cell became another coordinator's."""
-        owner = self._owner()
-        here = self._at(tables.claims, cell)
+        is_ours = self._claims.fence(self._key(cell))
 
         def write(connection: Connection) -> bool:
-            # An update that changes nothing: it locks the claim until the rows are written.
-            fence = update(tables.claims).where(here, tables.claims.c.owner == owner).values(owner=owner)
-            if connection.execute(fence).rowcount != 1:
+            if not is_ours(connection):
                 return False
-            seeds = select(tables.runs.c.seed).where(self._at(tables.runs, cell))
+            seeds = select(tables.runs.c.seed).where(tables.at(tables.runs, self._key(cell)))
             known = set(connection.execute(seeds).scalars())  # of a first try whose answer was lost
             rows = [self._row(cell, record) for record in records if record.seed not in known]
             if rows:
@@ -336,7 +281,7 @@ class StudyStorage:
         for name in ("metrics", "measures"):
             values[name] = {key: value for key, value in values[name].items() if math.isfinite(value)}
         packed = {name: json.dumps(values[name]) for name in ("params", "metrics", "measures")}
-        return {"study_id": self.study_id, **cell._asdict(), **values, **packed}
+        return {**self._key(cell), **values, **packed}
 
     def forget_failed(self) -> int:
         """Remove failed runs so that they are run again; return how many there were."""
@@ -344,29 +289,23 @@ class StudyStorage:
         gone = self._transact(lambda connection: connection.execute(delete(tables.runs).where(failed)))
         return int(gone.rowcount)
 
+    def failed_searches(self) -> list[CellKey]:
+        """Return the cells in which no trial succeeded."""
+        table = tables.runs
+        query = select(table.c.dataset, table.c.model, table.c.transformation, table.c.noise).distinct()
+        query = query.where(
+            table.c.study_id == self.study_id, table.c.trials > 0, table.c.trials == table.c.failed_trials
+        )
+        return [_cell_of(row) for row in self._transact(lambda connection: connection.execute(query).all())]
+
     # ------------------------------------------------------------------------------------------ plumbing
 
-    def _at(self, table: Any, cell: CellKey) -> Any:
-        return and_(
-            table.c.study_id == self.study_id,
-            *(table.c[name] == value for name, value in cell._asdict().items()),
-        )
+    def _key(self, cell: CellKey) -> dict[str, Any]:
+        return {"study_id": self.study_id, **cell._asdict()}
 
-    def patiently(self, action: Callable[[], Result], away_seconds: float | None = None) -> Result:
+    def patiently(self, action: Callable[[], Result]) -> Result:
         """Do something in the database, and do it again while the database is away."""
-        return patiently(action, self.url, away_seconds)
-
-    def _transact(self, action: Callable[[Connection], Result], away_seconds: float | None = None) -> Result:
-        def once() -> Result:
-            with self._engine.begin() as connection:
-                return action(connection)
-
-        return self.patiently(once, away_seconds)
-
-
-def _forget(connection: Connection, owner: int) -> None:
-    connection.execute(delete(tables.claims).where(tables.claims.c.owner == owner))
-    connection.execute(delete(tables.coordinators).where(tables.coordinators.c.owner == owner))
+        return self._database.patiently(action)
 
 
 def _cell_of(row: Any) -> CellKey:

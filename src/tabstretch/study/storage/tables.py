@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Column, Float, ForeignKey, Integer, MetaData, String, Table, Text
+from collections.abc import Mapping
+from typing import Any
+
+from sqlalchemy import Column, ColumnElement, Float, ForeignKey, Integer, MetaData, String, Table, Text, and_
 
 SCHEMA_VERSION = 1
 metadata = MetaData()
@@ -72,3 +75,8 @@ runs = Table(
     Column("trials", Integer, nullable=False),
     Column("failed_trials", Integer, nullable=False),
 )
+
+
+def at(table: Table, key: Mapping[str, Any]) -> ColumnElement[bool]:
+    """Return the condition that some columns have these values."""
+    return and_(*(table.c[name] == value for name, value in key.items()))
