@@ -39,7 +39,7 @@ class TabularPipeline:
 
     @property
     def classes_(self) -> NDArray[Any]:
-        """The classes in the order of `predict_proba`: truth values or whole numbers if all are, else text."""
+        """The classes in the order of `predict_proba`: truth values, whole numbers, or else text."""
         if self.classes is None:
             raise AttributeError("a regression has no classes")
         if set(self.classes) <= {"False", "True"}:

@@ -42,7 +42,7 @@ def fit_stretch(
     target_type = "continuous" if dataset.task == "regression" else "multiclass"
     settings = dict(_SUPERVISED[name])
     if n_bins == 1 and settings["variation"] == "conditional":
-        settings["variation"] = "within_fold"  # one bin is a straight line, and teachers would work for nothing
+        settings["variation"] = "within_fold"  # one bin is a straight line: teachers would work for nothing
     stretch = SupervisedStretchTransformer(**bins, **settings, target_type=target_type)
     others = dataset.categorical["train"]
     context = others if stretch.variation == "conditional" and others.shape[1] else None
