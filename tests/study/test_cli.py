@@ -1,6 +1,9 @@
 """The commands as a person meets them."""
 
+import os
 import re
+import subprocess
+import sys
 
 import numpy as np
 import pandas as pd
@@ -123,6 +126,14 @@ def test_misuse(arguments, message, capsys):
         main(arguments)
     assert caught.value.code == 2
     assert message in capsys.readouterr().err
+
+
+def test_a_terminal_that_knows_only_ascii(finished, tmp_path):
+    command = [sys.executable, "-m", "tabstretch", "run", str(finished), "--workers", "0"]
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"minmax +0\.\d{3} \?0\.\d{3}", done.stdout)
 
 
 def test_no_verb_shows_the_help(capsys):

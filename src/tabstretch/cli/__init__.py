@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 import argparse
+import io
 import shlex
 import signal
 import sys
@@ -33,6 +34,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.print_help()
         return 2
     signal.signal(signal.SIGTERM, _interrupt)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal without "±" gets a question mark
     try:
         return int(chosen.run(chosen) or 0)
     except KeyboardInterrupt:
@@ -54,9 +58,8 @@ def _interrupt(_signal: int, _frame: FrameType | None) -> NoReturn:
 
 def _explanation(error: Exception) -> str | None:
     """Return what to tell a user, if it is an error that a user can mend."""
-    if (
-        type(error).__name__ == "StudyError"
-    ):  # not imported: the command must start without the study's extras
+    # By its name, since the command must start without the extras of studies.
+    if type(error).__name__ == "StudyError":
         return str(error)
     if isinstance(error, ModuleNotFoundError) and error.name and not error.name.startswith("tabstretch"):
         extra = "report" if error.name.partition(".")[0] in _REPORT else "study"

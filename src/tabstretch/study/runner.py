@@ -230,15 +230,14 @@ class _Coordinator:
     def _store_outcomes(self, finished: Finished) -> None:
         work, job = self._jobs.pop(finished.number)
         work.worker = finished.worker
+        self._progress.finished(work.cell, job, finished.outcomes)
         if work not in self._active:
             return
         if not self._store.owned(work.cell):
             self._progress.message(f"{work.cell} went to another coordinator while the storage was away")
             self._active.remove(work)
             return
-        records = work.take(job, finished.outcomes)
-        self._progress.finished(work.cell, job, finished.outcomes)
-        self._finish(work, records)
+        self._finish(work, work.take(job, finished.outcomes))
 
     def _finish(self, work: CellWork, records: list[RunRecord]) -> None:
         if records:

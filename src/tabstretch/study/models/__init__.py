@@ -1,7 +1,7 @@
 """The five networks by name, one module each with its search space; a module is imported when it is used.
 
 - `spaces`: draws that the search spaces share
-- `layers`: layers of many seeds at once
+- `layers`, `stacks`: layers of many seeds at once, and how networks made of them are fit
 - `mlp`, `mlp_plr`, `resnet`, `ftt`, `realmlp`: the networks
 """
 
@@ -24,7 +24,7 @@ class Model(Protocol):
     DEFAULTS: dict[str, Any]
     """The published defaults."""
     STACKS: bool
-    """Whether many seeds together cost far less than one by one."""
+    """Whether `fit` trains many seeds at once."""
 
     def suggest(self, trial: BaseTrial) -> dict[str, Any]:
         """Draw from the paper's search space."""
@@ -37,7 +37,7 @@ class Model(Protocol):
         ...
 
     def memory(self, inputs_width: int, batch: int, params: Mapping[str, Any]) -> float:
-        """Return how many bytes the activations of a training step take, roughly."""
+        """Return how many bytes a training step of one seed takes, roughly."""
         ...
 
 

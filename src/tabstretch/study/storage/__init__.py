@@ -3,6 +3,7 @@
 - `tables`: what our tables hold; Optuna keeps its own beside them
 - `database`: URL -> connections, with patience for a database that is away and words for one that is broken
 - `liveness`: which coordinators still live, told by the operating system or the server, never by a clock
+- `claims`: who works on which cell
 - `studies`: `StudyStorage`, what a coordinator reads and writes
 """
 
