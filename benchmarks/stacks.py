@@ -3,8 +3,8 @@
     python benchmarks/stacks.py [--seeds 15] [--epochs 5] [--repeats 5] [--threads 1,2] [--networks mlp,…]
 
 All train for the same number of epochs on 4000 × 20 rows with the networks' published defaults. The best of
-several repeats is taken, since other processes only ever add time. Arithmetic done says how near to the
-peak of a core (measured by a large product of matrices) a network is: no stack can be faster than that.
+several repeats is taken, since other processes only ever add time. "At peak" is what the products of matrices
+of all seeds would take at the speed of one large product: no stack can be faster, however it is made.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import torch
 from rtdl_num_embeddings import PeriodicEmbeddings
 from rtdl_revisiting_models import ResNet
 from torch import Tensor, nn
+from torch.utils.flop_counter import FlopCounterMode
 
 from tabstretch.study.inputs import Inputs
 from tabstretch.study.models import MODELS
@@ -86,7 +87,14 @@ def fit_seeds(name: str, n_seeds: int, inputs: Inputs, budget: Budget) -> None:
     MODELS[name].fit(inputs, MODELS[name].DEFAULTS, range(n_seeds), budget)
 
 
-def best_times(work: dict[str, Callable[[], None]], repeats: int) -> dict[str, float]:
+def products(name: str, inputs: Inputs) -> int:
+    """Operations in the products of matrices of an epoch of one seed, validation included."""
+    with FlopCounterMode(display=False) as counter:
+        fit_seeds(name, 1, inputs, Budget(max_epochs=1))
+    return counter.get_total_flops()
+
+
+def best_times(work: dict[str, Callable[[], object]], repeats: int) -> dict[str, float]:
     """Seconds of the fastest of several calls, taken by turns so that a busy moment meets all alike."""
     times: dict[str, float] = dict.fromkeys(work, np.inf)
     for _ in range(repeats):
@@ -109,26 +117,32 @@ def main() -> None:
     arguments = parser.parse_args()
     inputs = made_inputs()
     budget = Budget(max_epochs=arguments.epochs, patience=arguments.epochs)
-    many = f"{arguments.seeds} seeds"
-    print("milliseconds an epoch")
-    print(
-        f"{'network':9}{'threads':>8}{'ordinary':>10}{'one seed':>10}{many:>10}{'/ one':>8}{'/ ordinary':>12}"
-    )
+    large = torch.randn(1024, 1024)
+    columns = [
+        "threads",
+        "ordinary",
+        "one seed",
+        f"{arguments.seeds} seeds",
+        "at peak",
+        "/ one",
+        "/ ordinary",
+    ]
+    print("milliseconds an epoch\n" + f"{'network':9}" + "".join(f"{column:>11}" for column in columns))
     for n_threads in map(int, arguments.threads.split(",")):
         torch.set_num_threads(n_threads)
         for name in arguments.networks.split(","):
-            work = {
+            work: dict[str, Callable[[], object]] = {
                 "ordinary": partial(fit_ordinary, name, inputs, budget),
                 "one": partial(fit_seeds, name, 1, inputs, budget),
                 "many": partial(fit_seeds, name, arguments.seeds, inputs, budget),
+                "product": partial(torch.mm, large, large),
             }
             times = best_times(work, arguments.repeats)
-            ordinary, one, all_seeds = (1e3 * times[each] / arguments.epochs for each in work)
-            print(
-                f"{name:9}{n_threads:8}{ordinary:10.1f}{one:10.1f}{all_seeds:10.1f}"
-                f"{all_seeds / one:8.1f}{all_seeds / ordinary:12.1f}",
-                flush=True,
-            )
+            at_peak = arguments.seeds * products(name, inputs) * times["product"] / (2 * 1024**3)
+            ordinary, one, many = (times[each] / arguments.epochs for each in ("ordinary", "one", "many"))
+            values = [f"{1e3 * value:11.1f}" for value in (ordinary, one, many, at_peak)]
+            ratios = [f"{many / value:11.1f}" for value in (one, ordinary)]
+            print(f"{name:9}{n_threads:11}", *values, *ratios, sep="", flush=True)
 
 
 if __name__ == "__main__":

@@ -12,8 +12,8 @@ from tabstretch.study.inputs import Inputs
 from tabstretch.study.training import Budget, Fitted, Network, train
 
 # Seeds together save what a step costs beside arithmetic: on 300 rows they take 0.7 (mlp) to 0.9 (resnet) of
-# the time of one by one. On 4000 × 20 rows arithmetic is nearly all: they take as long as one by one, or twice
-# as long (mlp_plr) once a stack leaves the cache, hence this limit (published defaults, one thread).
+# the time of one by one. On 4000 × 20 rows arithmetic is nearly all: they take as long as one by one, or
+# twice as long (mlp_plr) once a stack leaves the cache, hence this limit (published defaults, one thread).
 STACK_BYTES = 2**25
 
 Params = Mapping[str, Any]
