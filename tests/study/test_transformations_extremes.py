@@ -122,3 +122,10 @@ def test_yeo_johnson_says_what_it_could_not_do() -> None:
     standard = fit_transformation("standard", dataset).transform(X)
     assert_allclose(fitted.transform(X)[:, 4], standard[:, 4], rtol=1e-5)
     assert np.abs(fitted.transform(X)[:, 1] - standard[:, 1]).max() > 1
+
+
+def test_denormal_numbers_beside_huge_ones() -> None:
+    """Found by hypothesis: scikit-learn divides by the difference of two quantiles."""
+    column = np.array([0.0] * 8 + [8.98846567431158e307, -6.648518051884e-32, -1.175494351e-38])
+    fitted = fit_transformation("quantile", numeric_dataset(column[:, None], np.arange(11.0)))
+    assert np.isfinite(fitted.transform(column[:, None])).all()

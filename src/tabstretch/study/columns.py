@@ -24,6 +24,8 @@ _SMALLEST, _LARGEST = -10, 100
 _BEYOND = 2.0**200
 # Yeo-Johnson's powers of numbers far beyond the training part.
 _HUGE = 1e100
+# Differences of numbers nearer to 0 have inverses that overflow: beside numbers of ordinary size they are 0.
+_NOTHING = 2.0**-900
 # In float32, products of two numbers, or of one and the inverse of a bin's width, must stay finite.
 _FAR, _NARROW = 2.0**40, 2.0**-40
 
@@ -52,6 +54,7 @@ class SafeRange:
         """Scale, and clip what is far beyond the training part."""
         with np.errstate(over="ignore", under="ignore"):
             scaled = np.ldexp(X, self.exponents)
+        scaled[np.abs(scaled) < _NOTHING] = 0.0
         return np.where(self.varies, np.clip(scaled, -_BEYOND, _BEYOND), 0.0)
 
 
