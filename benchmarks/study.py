@@ -78,9 +78,7 @@ def main() -> None:
     print(f"study, in the same process:     {60 * n_runs / inside:8.0f} runs per minute")
     print(f"study, {arguments.workers} worker processes:      {60 * n_runs / outside:8.0f} runs per minute")
     print(f"overhead over the bare loop:    {inside / bare - 1:8.1%}  (bar 10 %)")
-    print(
-        f"gain of {arguments.workers} workers over one bare: {bare / outside:8.2f}  (with the start of processes)"
-    )
+    print(f"gain of {arguments.workers} workers over one bare: {bare / outside:8.2f}  (start included)")
 
 
 if __name__ == "__main__":
