@@ -6,7 +6,7 @@ import argparse
 from functools import partial
 from pathlib import Path
 
-from tabstretch.cli.arguments import Verbs, count, names, numbers, positive
+from tabstretch.cli.arguments import Verbs, add_workers, names, numbers
 
 
 def add_report(verbs: Verbs) -> None:
@@ -124,15 +124,7 @@ def add_noise(verbs: Verbs) -> None:
         help="default: the paper's five, stretch_sup, stretch_unsup, standard, ple and ple_t",
     )
     verb.add_argument("--figure", type=Path, metavar="FILE", help="default: PLAN-noise.svg")
-    where = verb.add_mutually_exclusive_group()
-    where.add_argument(
-        "--scheduler", metavar="ADDRESS", help="work on a Dask cluster, such as tcp://host:8786"
-    )
-    where.add_argument(
-        "--workers", type=count, metavar="N", help="processes on this machine (default: one for each core)"
-    )
-    verb.add_argument("--threads", type=positive, default=1, metavar="N", help="threads of each (default 1)")
-    verb.add_argument("--quiet", action="store_true", help="show no progress")
+    add_workers(verb)
     verb.set_defaults(run=_noise)
 
 

@@ -17,6 +17,19 @@ def add_plan(verb: argparse.ArgumentParser) -> None:
     )
 
 
+def add_workers(verb: argparse.ArgumentParser) -> None:
+    """Add where the work is done, and whether it is shown."""
+    where = verb.add_mutually_exclusive_group()
+    where.add_argument(
+        "--scheduler", metavar="ADDRESS", help="work on a Dask cluster, such as tcp://host:8786"
+    )
+    where.add_argument(
+        "--workers", type=count, metavar="N", help="processes on this machine (default: one for each core)"
+    )
+    verb.add_argument("--threads", type=positive, default=1, metavar="N", help="threads of each (default 1)")
+    verb.add_argument("--quiet", action="store_true", help="show no progress")
+
+
 def study_of(chosen: argparse.Namespace):  # type: ignore[no-untyped-def]
     """Open the study that was asked for."""
     from tabstretch.study.storage import opened_study

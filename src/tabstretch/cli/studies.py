@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from tabstretch.cli.arguments import Verbs, add_plan, count, positive, study_of
+from tabstretch.cli.arguments import Verbs, add_plan, add_workers, study_of
 
 
 def add_run(verbs: Verbs) -> None:
@@ -16,16 +16,8 @@ def add_run(verbs: Verbs) -> None:
         description="Run what is missing of a study. The same command again goes on where it ended.",
     )
     add_plan(verb)
-    where = verb.add_mutually_exclusive_group()
-    where.add_argument(
-        "--scheduler", metavar="ADDRESS", help="work on a Dask cluster, such as tcp://host:8786"
-    )
-    where.add_argument(
-        "--workers", type=count, metavar="N", help="processes on this machine (default: one for each core)"
-    )
-    verb.add_argument("--threads", type=positive, default=1, metavar="N", help="threads of each (default 1)")
+    add_workers(verb)
     verb.add_argument("--retry-failed", action="store_true", help="run those again that failed before")
-    verb.add_argument("--quiet", action="store_true", help="show no progress")
     verb.set_defaults(run=_run)
 
 
