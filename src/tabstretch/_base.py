@@ -11,9 +11,11 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from tabstretch._batches import compress_batches
 from tabstretch._column import ColumnFit, fit_column
 from tabstretch._export import ExportMixin
 from tabstretch._monotone import OUT_OF_RANGE, MapTable, MonotoneMap
+from tabstretch._parts import Block, Plan, Request, TablePart
 from tabstretch._summary import summary_table
 from tabstretch._threads import map_in_threads
 from tabstretch._validation import check_matrix, check_n_bins, check_range, check_stretched
@@ -132,6 +134,48 @@ class BaseStretch(ExportMixin, OneToOneFeatureMixin, TransformerMixin, BaseEstim
             for edges, widths in (outputs[view] for view in views)
         ]
         return self._keep(columns, maps, views)
+
+    def fit_batches(self, batches: Any) -> Self:
+        """Fit from batches, in one pass and in bounded memory: for data larger than it.
+
+        The map is that of `fit` on all rows together: edges within 0.1 % of the matching quantile, in rank,
+        and widths within 0.01 (half the sum of absolute differences). It does not depend on the size of
+        batches. Columns of up to 4096 distinct values have exact edges.
+
+        Parameters
+        ----------
+        batches : iterable of X, (X, y) or (X, y, weight), or a function that returns one
+            Batches as `fit` takes them, of any size, all with the same columns. A generator will do.
+
+        Notes
+        -----
+        With `target_type="auto"` the first 524288 rows decide whether y holds classes or numbers. What needs
+        the rows themselves works on a random sample: `variation="conditional"` on `teacher_rows` of them, as
+        in `fit`, and `variation="pooled"` on 100000, although its widths depend on the number of rows. There
+        are at most some thousand bins, and `cv` can only be a number.
+        """
+        return self._fit_named(batches)
+
+    def _fit_named(self, batches: Any, names: list[str] | None = None) -> Self:
+        """Fit from batches of arrays whose columns have names."""
+        known = None if names is None else tuple(names)
+        return self._fit_part(*compress_batches(self, batches, self._request(), known))
+
+    def _fit_part(self, part: TablePart, plan: Plan) -> Self:
+        """Fit from what is left of all rows."""
+        raise NotImplementedError
+
+    def _request(self) -> Request:
+        """Check the parameters and return what is to be kept of the data."""
+        raise NotImplementedError
+
+    def _remember_columns(self, first: Block) -> None:
+        """Keep the number and the names of columns, as `fit` does."""
+        self.n_features_in_ = first.X.shape[1]
+        if first.names is not None:
+            self.feature_names_in_ = np.array(first.names, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
 
     def _keep(self, columns: list[ColumnFit], maps: list[MonotoneMap], views: tuple[str, ...]) -> Self:
         """Keep what was fitted; what is told of a column is told of its last view, the target's or rank."""

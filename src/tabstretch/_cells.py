@@ -7,6 +7,7 @@ equally many rows, and finer ones where its range is wide and its data thin.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,6 +31,8 @@ class Cells:
     ----------
     index : array of shape (n_rows,)
         Cell of each row; `n_cells` for a missing value.
+    left : array of shape (n_cells,)
+        Left boundary of each cell, which reaches up to the next one's.
     weight, mean, low, high : arrays of shape (n_cells,)
         Total weight, mean position, smallest and largest value of each cell. A cell without rows
         has weight zero and stands at its left boundary.
@@ -38,6 +41,7 @@ class Cells:
     """
 
     index: NDArray[np.uint16]
+    left: Column
     weight: Column
     mean: Column
     low: Column
@@ -49,51 +53,67 @@ class Cells:
         return len(self.weight)
 
 
-def cut_into_cells(x: Column, weight: Column | None = None) -> Cells:
-    """Cut a column, NaN allowed, into cells."""
+def cut_into_cells(
+    x: Column,
+    weight: Column | None = None,
+    spread: Callable[[Column, float, float], Column] | None = None,
+    sample_size: int = SAMPLE_SIZE,
+) -> Cells:
+    """Cut a column, NaN allowed, into cells.
+
+    `spread` chooses the boundaries of a long column from a sorted sample, its smallest and largest value.
+    """
+    spread = spread_boundaries if spread is None else spread
     present = x[~np.isnan(x)] if np.isnan(x.sum()) else x
     if len(present) == 0:
-        empty = np.empty(0)
-        return Cells(np.zeros(len(x), dtype=np.uint16), empty, empty, empty, empty, exact=True)
+        return no_cells(len(x))
     sample = present
-    if len(present) > SAMPLE_SIZE:
-        sample = present[np.random.default_rng(0).integers(len(present), size=SAMPLE_SIZE)]
+    if len(present) > sample_size:
+        sample = present[np.random.default_rng(0).integers(len(present), size=sample_size)]
     candidates = np.unique(sample)
     if len(candidates) <= CELL_LIMIT:
-        cells = _describe(x, weight, candidates)
+        cells = describe(x, weight, candidates)
         if cells.exact:
             return cells
         # The sample missed some values of a column that seems to have few: find these, if still few.
         mixed = np.append(cells.low < cells.high, False)
         candidates = np.union1d(candidates, x[mixed[cells.index]])
         if len(candidates) <= CELL_LIMIT:
-            return _describe(x, weight, candidates)
-    boundaries = _spread_boundaries(np.sort(sample), float(present.min()), float(present.max()))
-    return _describe(x, weight, boundaries)
+            return describe(x, weight, candidates)
+    boundaries = spread(np.sort(sample), float(present.min()), float(present.max()))
+    return describe(x, weight, boundaries)
 
 
-def _spread_boundaries(sample: Column, low: float, high: float) -> Column:
-    """Choose left boundaries of about `CELL_LIMIT` cells from a sorted sample of a column's values."""
+def no_cells(n_rows: int) -> Cells:
+    """Return the cells of a column without values."""
+    empty = np.empty(0)
+    return Cells(np.zeros(n_rows, dtype=np.uint16), empty, empty, empty, empty, empty, exact=True)
+
+
+def spread_boundaries(sample: Column, low: float, high: float, limit: int = CELL_LIMIT) -> Column:
+    """Choose left boundaries of about `limit` cells from a sorted sample of a column's values."""
     n = len(sample)
     # Equal counts; single rows at both ends, in geometric progression; an even grid over the range.
-    by_count = np.linspace(0, n - 1, CELL_LIMIT * 3 // 4)
-    from_end = np.geomspace(1, n / 2, CELL_LIMIT // 32) - 1
+    by_count = np.linspace(0, n - 1, limit * 3 // 4)
+    from_end = np.geomspace(1, n / 2, limit // 32) - 1
     places = np.concatenate([by_count, from_end, n - 1 - from_end]).astype(np.intp)
-    by_value = np.linspace(low, high, CELL_LIMIT // 16, endpoint=False)
+    by_value = np.linspace(low, high, limit // 16, endpoint=False)
     return np.unique(np.concatenate([sample[places], by_value]))
 
 
-def _describe(x: Column, weight: Column | None, boundaries: Column) -> Cells:
-    n_cells = len(boundaries)
+def describe(x: Column, weight: Column | None, boundaries: Column) -> Cells:
+    """Return the cells of a column that start at given boundaries."""
     index = np.empty(len(x), dtype=np.uint16)
     # A closing edge makes the last cell an interval like the others; missing values make up one more cell.
     edges = np.append(boundaries, boundaries[-1] + ((boundaries[-1] - boundaries[0]) or 1.0))
     locate_rows(x, edges, *guide_table(edges), index)
-    sums = np.tile([0.0, 0.0, np.inf, -np.inf], (n_cells + 1, 1))
+    sums = np.tile([0.0, 0.0, np.inf, -np.inf], (len(boundaries) + 1, 1))
     describe_cells(x, np.empty(0) if weight is None else weight, index, edges, sums)
     total, shift, low, high = (np.ascontiguousarray(column) for column in sums[:-1].T)
     occupied = total > 0
     low = np.where(occupied, low, boundaries)
     high = np.where(occupied, high, boundaries)
     mean = np.clip(boundaries + shift / np.where(occupied, total, 1.0), low, high)
-    return Cells(index, total, mean, low, high, exact=bool(np.all(low == high) and np.all(occupied)))
+    return Cells(
+        index, boundaries, total, mean, low, high, exact=bool(np.all(low == high) and np.all(occupied))
+    )

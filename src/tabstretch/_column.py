@@ -73,24 +73,43 @@ def fit_column(
     scaled = x if scale == 1.0 else x * scale
     cells = cut_into_cells(scaled, weight)
     edges = bin_edges(scaled, n_bins, weight=weight, cells=cells)
+    ends = (float(np.fmin.reduce(x)), float(np.fmax.reduce(x)))
+    fit = fit_bins(cells, edges, scale, ends, rank_weight=rank_weight, value_weight=value_weight)
     if len(edges) < 2:
-        reason = "no values" if len(edges) == 0 else "one distinct value"
-        return ColumnFit(_unscale(edges, scale, x), np.empty(0), np.empty(0), np.empty(0), fallback=reason)
-    widths = stretch_widths(
-        np.zeros(len(edges) - 1), edges, rank_weight=rank_weight, value_weight=value_weight
-    )
-    fit = ColumnFit(
-        _unscale(edges, scale, x),
-        widths,
-        bin_weights(cells, edges),
-        np.empty(0),
-        fallback=_why_fewer_bins(cells, edges, n_bins),
-        quartiles=quartiles(cells) / scale,
-    )
+        return fit
+    fit = replace(fit, fallback=why_fewer_bins(cells, edges, n_bins))
     if supervision is None:
         return fit
     evidence = _marginal_evidence(scaled, cells, edges, weight, supervision)
     return supervise(fit, evidence, rank_weight=rank_weight, value_weight=value_weight)
+
+
+def fit_bins(
+    cells: Cells,
+    edges: Column,
+    scale: float,
+    ends: tuple[float, float],
+    *,
+    rank_weight: float,
+    value_weight: float,
+) -> ColumnFit:
+    """Return the fit of a column without a target.
+
+    Cells and edges are in units of `scale`, the ends of the column in its own.
+    """
+    if len(edges) < 2:
+        reason = "no values" if len(edges) == 0 else "one distinct value"
+        return ColumnFit(_unscale(edges, scale, ends), np.empty(0), np.empty(0), np.empty(0), fallback=reason)
+    widths = stretch_widths(
+        np.zeros(len(edges) - 1), edges, rank_weight=rank_weight, value_weight=value_weight
+    )
+    return ColumnFit(
+        _unscale(edges, scale, ends),
+        widths,
+        bin_weights(cells, edges),
+        np.empty(0),
+        quartiles=quartiles(cells) / scale,
+    )
 
 
 def supervise(fit: ColumnFit, evidence: Evidence, *, rank_weight: float, value_weight: float) -> ColumnFit:
@@ -124,7 +143,7 @@ def marginal_evidence(
     return _marginal_evidence(x, cells, edges, weight, supervision)
 
 
-def _why_fewer_bins(cells: Cells, edges: Column, n_bins: int) -> str | None:
+def why_fewer_bins(cells: Cells, edges: Column, n_bins: int) -> str | None:
     if len(edges) - 1 >= n_bins:
         return None
     if cells.exact and len(edges) == cells.n_cells:
@@ -139,17 +158,27 @@ def _marginal_evidence(
     if supervision.target.constant:
         return Evidence(nothing, 1.0, "constant target")
     column = SmoothedColumn(cells, supervision.target, supervision.folds, weight, supervision.n_neighbors)
-    with_noise = supervision.shrinkage is None
-    if supervision.variation == "pooled":
-        variation: Variation = pooled_variation(column, x, edges, with_noise=with_noise)
-    else:
-        variation = variation_within_folds(column, edges, with_noise=with_noise)
+    if supervision.variation == "within_fold":
+        return evidence_within_folds(column, edges, supervision.shrinkage)
+    variation = pooled_variation(column, x, edges, with_noise=supervision.shrinkage is None)
     if variation.observed.sum() <= NEGLIGIBLE_VARIATION:
-        single = supervision.variation == "within_fold" and not column.holds_out_two_values
+        return Evidence(nothing, 1.0, "negligible variation of the target")
+    return _marginal_weight(column, variation, supervision.shrinkage)
+
+
+def evidence_within_folds(column: SmoothedColumn, edges: Column, shrinkage: float | None) -> Evidence:
+    """Return what the variation within folds says of a column; no `shrinkage` has noise decide it."""
+    variation = variation_within_folds(column, edges, with_noise=shrinkage is None)
+    if variation.observed.sum() <= NEGLIGIBLE_VARIATION:
+        single = not column.holds_out_two_values
         reason = "no fold holds out two values" if single else "negligible variation of the target"
-        return Evidence(nothing, 1.0, reason)
-    if supervision.shrinkage is not None:
-        return Evidence(variation.observed, supervision.shrinkage, None)
+        return Evidence(np.zeros(len(edges) - 1), 1.0, reason)
+    return _marginal_weight(column, variation, shrinkage)
+
+
+def _marginal_weight(column: SmoothedColumn, variation: Variation, shrinkage: float | None) -> Evidence:
+    if shrinkage is not None:
+        return Evidence(variation.observed, shrinkage, None)
     # The variation of pure noise strays by about 0.55 / sqrt(n_bandwidths) of it: twice that is allowed for.
     return weigh(variation, margin=1.0 + 1.1 / np.sqrt(column.n_bandwidths))
 
@@ -160,9 +189,9 @@ def weigh(variation: Variation, *, margin: float) -> Evidence:
     return Evidence(left, shrinkage, "variation no larger than noise" if shrinkage == 1.0 else None)
 
 
-def _unscale(edges: Column, scale: float, x: Column) -> Column:
+def _unscale(edges: Column, scale: float, ends: tuple[float, float]) -> Column:
     """Return edges in the column's own units, with exactly its ends."""
     edges = edges / scale
     if len(edges):
-        edges[0], edges[-1] = np.fmin.reduce(x), np.fmax.reduce(x)
+        edges[0], edges[-1] = ends
     return edges

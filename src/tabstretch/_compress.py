@@ -45,16 +45,25 @@ def sum_by_fold(
 ) -> FoldSums:
     """Sum weight and target (only some `outputs` of it, if there are many) per fold and cell."""
     if folds.assignment is not None:
-        held = _sum_rows(cells, target, folds.assignment, folds.n_folds, weight, outputs)
-        everything = held.sum(axis=0)
-        held, train = held[: folds.n_folds], everything - held[: folds.n_folds]
-        # Differences of sums leave rounding dust where a fold holds all of a cell's weight.
-        train[train[..., 0] <= 1e-12 * everything[..., 0]] = 0.0
-    else:
-        held = _sum_splits(cells, target, [test for _, test in folds.splits], weight, outputs)
-        train = _sum_splits(cells, target, [train for train, _ in folds.splits], weight, outputs)
-        one_group = np.zeros(len(cells.index), dtype=np.int32)
-        everything = _sum_rows(cells, target, one_group, 1, weight, outputs)[0]
+        return sums_of_partition(
+            _sum_rows(cells, target, folds.assignment, folds.n_folds, weight, outputs), folds.n_folds
+        )
+    held = _sum_splits(cells, target, [test for _, test in folds.splits], weight, outputs)
+    train = _sum_splits(cells, target, [train for train, _ in folds.splits], weight, outputs)
+    one_group = np.zeros(len(cells.index), dtype=np.int32)
+    return _fold_sums(held, train, _sum_rows(cells, target, one_group, 1, weight, outputs)[0])
+
+
+def sums_of_partition(held: Column, n_folds: int) -> FoldSums:
+    """Return the sums of folds from those of the rows that each holds out (see `_sum_rows`)."""
+    everything = held.sum(axis=0)
+    held, train = held[:n_folds], everything - held[:n_folds]
+    # Differences of sums leave rounding dust where a fold holds all of a cell's weight.
+    train[train[..., 0] <= 1e-12 * everything[..., 0]] = 0.0
+    return _fold_sums(held, train, everything)
+
+
+def _fold_sums(held: Column, train: Column, everything: Column) -> FoldSums:
     return FoldSums(
         held_weight=np.ascontiguousarray(held[..., 0]),
         train_weight=np.ascontiguousarray(train[..., 0]),
@@ -90,11 +99,24 @@ def _sum_rows(
 
     Rows of group -1 make up one more group at the end.
     """
+    sums = sum_cells(cells, target, group, n_groups + 1, weight, outputs)
+    return np.ascontiguousarray(sums.transpose(1, 0, 2))
+
+
+def sum_cells(
+    cells: Cells,
+    target: Target,
+    group: NDArray[np.int32],
+    n_groups: int,
+    weight: Column | None = None,
+    outputs: slice = slice(None),
+) -> Column:
+    """Return the same with cells first; group -1 is the last of the groups."""
     start, stop, _ = outputs.indices(target.n_outputs)
-    sums = np.zeros((cells.n_cells + 1, n_groups + 1, 2 + stop - start))
+    sums = np.zeros((cells.n_cells + 1, n_groups, 2 + stop - start))
     weight = np.empty(0) if weight is None else weight
     if target.codes is not None:
         add_codes(cells.index, group, target.codes, weight, start, stop, sums)
     else:
         add_values(cells.index, group, target.values, target.square, weight, start, stop, sums)
-    return np.ascontiguousarray(sums[:-1].transpose(1, 0, 2))
+    return sums[:-1]

@@ -14,6 +14,7 @@ from tabstretch._cells import Column
 from tabstretch._column import ColumnFit, Evidence, TargetFit, marginal_evidence, supervise, weigh
 from tabstretch._conditional import Curves, Teaching, conditional_variation, interaction_share
 from tabstretch._folds import Splits, keep_rows, make_folds
+from tabstretch._sampling import random_keys, seed_of, smallest_keys
 from tabstretch._target import Target
 from tabstretch._teacher import check_teacher
 from tabstretch._threads import map_in_threads
@@ -55,9 +56,11 @@ def supervise_by_teachers(
     """
     random = check_random_state(how.random_state)
     if len(X) > how.teacher_rows:
+        # The rows that data in batches would give: see `_sampling`.
+        rows = smallest_keys(random_keys(seed_of(how.random_state), 0, len(X)), how.teacher_rows)
         kept = np.zeros(len(X), dtype=bool)
-        kept[random.permutation(len(X))[: how.teacher_rows]] = True
-        X, target, splits = X[kept], target.take(np.flatnonzero(kept)), keep_rows(splits, kept)
+        kept[rows] = True
+        X, target, splits = X[kept], target.take(rows), keep_rows(splits, kept)
         context = None if context is None else context[kept]
         weight = None if weight is None else weight[kept]
     folds = make_folds(splits, target, random)

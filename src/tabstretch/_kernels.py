@@ -74,6 +74,13 @@ def describe_cells(x, weight, index, origin, cells):
 @kernel
 def add_values(index, group, values, square, weight, start, stop, sums):
     weighted = len(weight) > 0
+    if stop - start == 1:  # without an inner loop, twice as fast
+        for i in range(len(index)):
+            w = weight[i] if weighted else 1.0
+            sums[index[i], group[i], 0] += w
+            sums[index[i], group[i], 1] += w * square[i]
+            sums[index[i], group[i], 2] += w * values[i, start]
+        return
     for i in range(len(index)):
         cell = sums[index[i], group[i]]
         w = weight[i] if weighted else 1.0
@@ -94,6 +101,24 @@ def add_codes(index, group, codes, weight, start, stop, sums):
         code = codes[i]
         if start <= code < stop:
             cell[2 + code - start] += w
+
+
+@kernel
+def deal_rows(labels, decks, place, state, fold):
+    """Deal out each class's deck of folds to its rows, card by card; `state` is of a xorshift generator."""
+    n_folds = decks.shape[1]
+    for i in range(len(fold)):
+        label = labels[i] if len(labels) > 0 else 0
+        state ^= state << np.uint64(13)
+        state ^= state >> np.uint64(7)
+        state ^= state << np.uint64(17)
+        first = place[label]
+        other = first + np.int64(state >> np.uint64(33)) % (n_folds - first)
+        card = decks[label, other]
+        decks[label, other] = decks[label, first]
+        decks[label, first] = card
+        fold[i] = card
+        place[label] = first + 1 if first + 1 < n_folds else 0
 
 
 @kernel

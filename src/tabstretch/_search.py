@@ -42,7 +42,8 @@ def guide_table(edges: NDArray[np.float64]) -> Guide:
     slot = np.clip((squashed - origin) * slots_per_unit, 0, n_slots - 1).astype(np.intp)
     # first[s] is the last edge more than one slot before s: rounding moves a value by far less than a
     # slot, so its interval is never before first[s], nor after first[s + SLOT_REACH].
-    first = np.searchsorted(slot, np.arange(n_slots + SLOT_REACH) - 1, side="left") - 1
+    edges_up_to = np.cumsum(np.bincount(slot, minlength=n_slots + SLOT_REACH))
+    first = np.concatenate([[0, 0], edges_up_to[:-2]]) - 1
     return Guide(center, scale, origin, slots_per_unit, np.clip(first, 0, n_intervals - 1).astype(np.int32))
 
 

@@ -6,18 +6,27 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn import get_config
-from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 
 from tabstretch._base import BaseStretch
+from tabstretch._batches import supervised_request
 from tabstretch._column import ColumnFit, TargetFit
 from tabstretch._context import encode_context
 from tabstretch._folds import keep_rows, make_folds, requested_splits
 from tabstretch._interactions import TeacherFit, supervise_by_teachers
 from tabstretch._parameters import VARIATIONS
+from tabstretch._parts import Plan, Request, TablePart
+from tabstretch._routing import SplitterRouting
 from tabstretch._target import encode_target, resolve_target_type
-from tabstretch._validation import check_count, check_matrix, check_number, check_target, check_weights
+from tabstretch._validation import (
+    check_count,
+    check_matrix,
+    check_n_bins,
+    check_number,
+    check_target,
+    check_weights,
+)
 from tabstretch._views import VIEWS
+from tabstretch._whole import WholeTable
 
 # Folds where `cv` is None: of the kernel estimate, and of teachers, which take longer to train.
 _DEFAULT_FOLDS = 10
@@ -120,8 +129,21 @@ class StretchTransformer(BaseStretch):
         columns = self._fit_columns(X, rank_weight=0.0, value_weight=value_weight, weight=weight)
         return self._store(columns, views=VIEWS[:-1])
 
+    def _request(self) -> Request:
+        self._check_common()
+        check_number("value_weight", self.value_weight)
+        return Request(n_jobs=self.n_jobs)
 
-class SupervisedStretchTransformer(BaseStretch):
+    def _fit_part(self, part: TablePart, plan: Plan) -> Self:
+        self._remember_columns(plan.first)
+        n_bins = check_n_bins(self.n_bins, self.n_features_in_)
+        columns = WholeTable(part, plan).fit(
+            n_bins, self.n_jobs, rank_weight=0.0, value_weight=float(self.value_weight)
+        )
+        return self._store(columns, views=VIEWS[:-1])
+
+
+class SupervisedStretchTransformer(SplitterRouting, BaseStretch):
     """Stretch every column so that the target is smooth along it.
 
     Each column gets a monotone piecewise-linear map onto `feature_range` that gives more room to the
@@ -306,6 +328,27 @@ class SupervisedStretchTransformer(BaseStretch):
         self._keep_target(columns, kind, target.classes)
         return self._store(columns, views=VIEWS)
 
+    def _request(self) -> Request:
+        self._check_parameters(None)
+        return supervised_request(
+            self.target_type,
+            self._n_folds(),
+            self.variation,
+            self.teacher_rows,
+            self.random_state,
+            self.n_jobs,
+        )
+
+    def _fit_part(self, part: TablePart, plan: Plan) -> Self:
+        weights = self._check_parameters(None)
+        self._remember_columns(plan.first)
+        table = WholeTable(part, plan)
+        columns = table.fit(check_n_bins(self.n_bins, self.n_features_in_), self.n_jobs, **weights)
+        columns = table.supervise(columns, self.variation, self._n_folds(), self._teacher_fit(), **weights)
+        self._target_units = table.target.units
+        self._keep_target(columns, table.target.kind, table.target.classes)
+        return self._store(columns, views=VIEWS)
+
     def _keep_target(self, columns: list[ColumnFit], kind: str, classes: Any) -> None:
         self.target_type_ = kind
         self.classes_ = classes
@@ -347,26 +390,6 @@ class SupervisedStretchTransformer(BaseStretch):
             self.random_state,
             self.n_jobs,
         )
-
-    def get_metadata_routing(self) -> MetadataRouter:
-        """Return the routing of metadata: `sample_weight` is our own, the splitter gets its own."""
-        router = MetadataRouter(owner=type(self).__name__).add_self_request(self)
-        if hasattr(self.cv, "split"):
-            mapping = MethodMapping()
-            mapping.add(caller="fit", callee="split").add(caller="fit_transform", callee="split")
-            router.add(splitter=self.cv, method_mapping=mapping)
-        return router
-
-    def _split_params(self, params: dict[str, Any]) -> dict[str, Any]:
-        """Return what goes to the splitter: routed if routing is on, else the groups."""
-        given = {name: value for name, value in params.items() if value is not None}
-        if given and get_config()["enable_metadata_routing"]:
-            routed = process_routing(self, "fit", **given)
-            return dict(routed["splitter"]["split"]) if "splitter" in routed else given
-        unknown = sorted(set(given) - {"groups"})
-        if unknown:
-            raise TypeError(f"{type(self).__name__}.fit() got unexpected arguments {unknown}")
-        return given
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -83,6 +83,21 @@ def check_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64] | None
     Weights that sum to less than the number of rows they keep cannot count rows; they are taken as
     relative and scaled to a mean of one.
     """
+    weight = check_row_weights(sample_weight, n_rows)
+    if weight is None:
+        return None
+    n_kept = np.count_nonzero(weight)
+    if n_kept == 0:
+        raise ValueError("sample_weight is zero for all rows: there is nothing to fit")
+    largest = float(weight.max())
+    if not 1e-200 < largest < 1e200:  # no count of rows, and its sum would over- or underflow
+        weight = np.ldexp(weight, -np.frexp(largest)[1])
+    total = float(weight.sum())
+    return weight * (n_kept / total) if total < n_kept else weight
+
+
+def check_row_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64] | None:
+    """Return weights as they are, one for each row, none negative."""
     if sample_weight is None:
         return None
     weight = np.asarray(sample_weight, dtype=np.float64)
@@ -96,14 +111,7 @@ def check_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64] | None
     if np.any(wrong):
         row = int(np.argmax(wrong))
         raise ValueError(f"sample_weight must be finite and not negative, got {weight[row]} at row {row}")
-    n_kept = np.count_nonzero(weight)
-    if n_kept == 0:
-        raise ValueError("sample_weight is zero for all rows: there is nothing to fit")
-    largest = float(weight.max())
-    if not 1e-200 < largest < 1e200:  # no count of rows, and its sum would over- or underflow
-        weight = np.ldexp(weight, -np.frexp(largest)[1])
-    total = float(weight.sum())
-    return weight * (n_kept / total) if total < n_kept else weight
+    return weight
 
 
 def check_n_bins(n_bins: Any, n_features: int) -> NDArray[np.int64]:

@@ -1,0 +1,145 @@
+"""Compress a table that comes in batches, in one pass and in bounded memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from tabstretch._folds import requested_splits
+from tabstretch._parts import Block, Merger, Plan, Request, TablePart, check_alike, compress, make_plan
+from tabstretch._sampling import seed_of
+from tabstretch._target import TARGET_TYPES
+from tabstretch._validation import check_matrix, check_row_weights, check_target
+
+# Rows are compressed in blocks of a fixed size, so that nothing depends on the size of batches.
+_BLOCK_ROWS = 1 << 19
+_BLOCK_NUMBERS = 1 << 23
+_FEWEST_ROWS = 1 << 12
+# The pooled variation sorts rows: at most this many.
+_POOLED_ROWS = 100_000
+
+
+def supervised_request(
+    target_type: str, cv: Any, variation: str, teacher_rows: int, random_state: Any, n_jobs: int | None
+) -> Request:
+    """Check the parameters of a supervised stretch, and return what it wants to know of its data."""
+    if target_type not in ("auto", *TARGET_TYPES):
+        raise ValueError(f"target_type must be 'auto' or one of {TARGET_TYPES}, got {target_type!r}")
+    if not isinstance(cv, Integral):
+        raise ValueError(f"cv must be a number of folds where rows pass by only once, got {cv!r}")
+    requested_splits(cv, None, None, {})
+    seed = seed_of(random_state)
+    if variation == "within_fold":
+        return Request(target_type, int(cv), 0, seed, n_jobs)
+    rows = teacher_rows if variation == "conditional" else _POOLED_ROWS
+    return Request(target_type, 0, rows, seed, n_jobs)
+
+
+def compress_batches(
+    estimator: Any, batches: Any, request: Request, names: tuple[str, ...] | None = None
+) -> tuple[TablePart, Plan]:
+    """Compress all batches, whose columns may get `names`."""
+    checked = checked_batches(estimator, batches, request)
+    blocks = in_blocks(checked if names is None else (replace(block, names=names) for block in checked))
+    block = next(blocks, None)
+    if block is None:
+        raise ValueError(
+            "there are no batches with rows of positive weight: a generator can be used only once"
+        )
+    plan = make_plan(block, request)
+    merger = Merger(plan)
+    row = 0
+    while block is not None:
+        following = next(blocks, None)
+        merger.add(compress(block, row, plan, alone=row == 0 and following is None))
+        row += len(block.X)
+        block = following
+    return merger.result(), plan
+
+
+def checked_batches(estimator: Any, batches: Any, request: Request) -> Iterator[Block]:
+    """Yield batches that have rows, checked; errors name the batch."""
+    if callable(batches):
+        batches = batches()
+    if hasattr(batches, "shape") or not isinstance(batches, Iterable):
+        raise TypeError(
+            "batches must be an iterable of X, (X, y) or (X, y, weight), or a function that returns one, "
+            f"got {type(batches).__name__}. For a single table use fit."
+        )
+    scout = clone(estimator)
+    for number, batch in enumerate(batches):
+        block = check_batch(scout, batch, request, f"batch {number}")
+        if block is not None:
+            yield block
+
+
+def check_batch(scout: Any, batch: Any, request: Request, name: str) -> Block | None:
+    """Return the rows of a batch that have weight, or None if there are none.
+
+    The `scout` is an estimator that is used for checks only.
+    """
+    X, y, weight = (*batch, None, None)[:3] if isinstance(batch, tuple) else (batch, None, None)
+    if isinstance(batch, tuple) and not 1 <= len(batch) <= 3:
+        raise ValueError(f"{name}: a batch must be X, (X, y) or (X, y, weight), got {len(batch)} parts")
+    if hasattr(X, "__len__") and len(X) == 0:
+        return None
+    try:
+        X = check_matrix(scout, X, reset=True)
+        y = check_target(scout, X, y) if request.target_type is not None else None
+        weight = check_row_weights(weight, len(X))
+    except (ValueError, TypeError) as error:
+        raise type(error)(f"{name}: {error}") from error
+    names = getattr(scout, "feature_names_in_", None)
+    block = Block(X, y, weight, None if names is None else tuple(names))
+    if weight is None or np.all(weight > 0):
+        return block
+    return block.take(weight > 0) if np.any(weight > 0) else None
+
+
+def in_blocks(batches: Iterable[Block]) -> Iterator[Block]:
+    """Join and split batches into blocks of a fixed number of rows; the last one may have fewer."""
+    waiting: list[Block] = []
+    n_waiting = 0
+    for batch in batches:
+        size = block_rows(batch.X.shape[1])
+        if waiting:
+            check_alike(batch, waiting[0])
+        waiting.append(batch)
+        n_waiting += len(batch.X)
+        if n_waiting < size:
+            continue
+        joined = _join(waiting)
+        n_whole = n_waiting - n_waiting % size
+        for start in range(0, n_whole, size):
+            yield joined.take(slice(start, start + size))
+        n_waiting -= n_whole
+        # A copy, or the rest of a batch would keep all of it in memory.
+        waiting = [joined.take(np.arange(n_whole, len(joined.X)))] if n_waiting else []
+    if waiting:
+        yield _join(waiting)
+
+
+def block_rows(n_columns: int) -> int:
+    """Return how many rows are compressed at once."""
+    return int(np.clip(_BLOCK_NUMBERS // max(n_columns, 1), _FEWEST_ROWS, _BLOCK_ROWS))
+
+
+def _join(blocks: list[Block]) -> Block:
+    if len(blocks) == 1:
+        return blocks[0]
+
+    def joined(part: Callable[[Block], Any]) -> Any:
+        parts = [part(block) for block in blocks]
+        return None if parts[0] is None else np.concatenate(parts)
+
+    return Block(
+        joined(lambda block: block.X),
+        joined(lambda block: block.y),
+        joined(lambda block: block.weight),
+        blocks[0].names,
+    )

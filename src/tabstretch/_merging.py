@@ -1,0 +1,209 @@
+"""Cells of one column that can be merged: what is kept of a column whose rows pass by only once.
+
+Parts of a column that are cut at the same boundaries simply add up. Where one part has finer cells than
+another, what a coarse cell holds goes whole into the fine cell at its mean: it moves by less than a cell,
+whose share of the rows is about one in `limit`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tabstretch._bins import bin_edges
+from tabstretch._cells import (
+    CELL_LIMIT,
+    Cells,
+    Column,
+    cut_into_cells,
+    no_cells,
+    spread_boundaries,
+)
+
+# Values beyond the boundaries that were foreseen become cells of their own, up to this many.
+_OUTER_CELLS = 256
+# More of the rows beyond the boundaries than this, and the boundaries do not suit.
+_OUTER_SHARE = 1 / 16
+# Cells may hold this many times their share of the rows.
+_OVERLOAD = 2.0
+_FEW_ROWS = 8.0
+
+
+@dataclass(frozen=True)
+class ColumnPart:
+    """Cells of a part of a column's rows, with sums over these rows.
+
+    Attributes
+    ----------
+    left, weight, mean, low, high : arrays of shape (n_cells,)
+        As in `Cells`, in units of `scale`; no cell is empty.
+    sums : array of shape (n_cells, n_folds, n_sums)
+        Whatever is summed over the rows that each fold holds out.
+    gram : array of shape (n_outputs, n_outputs)
+        Weighted sum of products of every two outputs of the target, over the rows that have a value.
+    ends : tuple of two floats
+        Smallest and largest value, in the column's own units; NaN if there is none.
+    scale : float
+        A power of two, by which extreme values are multiplied.
+    """
+
+    left: Column
+    weight: Column
+    mean: Column
+    low: Column
+    high: Column
+    sums: Column
+    gram: Column
+    ends: tuple[float, float]
+    scale: float
+
+    @property
+    def exact(self) -> bool:
+        """Whether every cell is one distinct value."""
+        return bool(np.all(self.low == self.high))
+
+    def rescaled(self, scale: float) -> ColumnPart:
+        """Return the same in other units."""
+        if scale == self.scale:
+            return self
+        by = scale / self.scale
+        places = {name: getattr(self, name) * by for name in ("left", "mean", "low", "high")}
+        return replace(self, scale=scale, **places)
+
+    def cells(self) -> Cells:
+        """Return the cells, in order and without overlap."""
+        if len(self.weight) == 0:
+            return no_cells(0)
+        last = max(self.high[-1], self.ends[1] * self.scale)
+        # What was moved into a cell from beside it is taken to lie at the cell's border.
+        low = np.clip(self.low, self.left, None)
+        high = np.clip(self.high, None, np.append(self.left[1:], last))
+        low[0], high[-1] = self.ends[0] * self.scale, self.ends[1] * self.scale
+        mean = np.clip(self.mean, low, high)
+        return Cells(np.empty(0, dtype=np.uint16), self.left, self.weight, mean, low, high, self.exact)
+
+
+def cut_by_itself(x: Column, weight: Column | None, sample_size: int, limit: int) -> Cells:
+    """Cut a part of a column as suits it best."""
+    return cut_into_cells(x, weight, partial(_spread_with_ties, limit=limit), sample_size)
+
+
+def foreseen_boundaries(x: Column, ends: tuple[float, float], foreseen: Column) -> Column | None:
+    """Return boundaries that also cover the values beyond them; None if these are too many."""
+    low, high = foreseen[0], foreseen[-1]
+    if ends[0] >= low and ends[1] <= high:
+        return foreseen
+    outer = x[(x < low) | (x > high)]
+    if len(outer) > max(_FEW_ROWS, _OUTER_SHARE * len(x)):
+        return None
+    outer = np.unique(outer)
+    if len(outer) > _OUTER_CELLS:
+        outer = outer[np.linspace(0, len(outer) - 1, _OUTER_CELLS).astype(np.intp)]
+    return np.union1d(foreseen, outer)
+
+
+def suits(cells: Cells, limit: int) -> bool:
+    """Tell whether no cell but those of one distinct value has far more than its share of the rows."""
+    total = cells.weight.sum()
+    most = max(_OVERLOAD * total / (limit * 3 // 4), _FEW_ROWS * total / len(cells.index))
+    return not np.any(cells.weight[cells.low < cells.high] > most)
+
+
+def _spread_with_ties(sample: Column, low: float, high: float, limit: int) -> Column:
+    """Choose boundaries that also part frequent values from those that follow."""
+    boundaries = spread_boundaries(sample, low, high, limit)
+    picked = sample[np.linspace(0, len(sample) - 1, limit * 3 // 4).astype(np.intp)]
+    frequent = np.unique(picked[1:][picked[1:] == picked[:-1]])
+    return np.union1d(boundaries, np.nextafter(frequent, np.inf))
+
+
+def keep_cells(
+    cells: Cells, sums: Column, gram: Column, ends: tuple[float, float], scale: float
+) -> ColumnPart:
+    """Return what is kept of a part of a column."""
+    kept: Any = cells.weight > 0
+    if np.all(kept):
+        kept = slice(None)  # copies nothing
+    places = (column[kept] for column in (cells.left, cells.weight, cells.mean, cells.low, cells.high))
+    left, weight, mean, low, high = places
+    return ColumnPart(left, weight, mean, low, high, sums[kept], gram, ends, scale)
+
+
+def merge_parts(a: ColumnPart, b: ColumnPart, limit: int = CELL_LIMIT) -> ColumnPart:
+    """Return the cells of two parts of a column together."""
+    scale = min(a.scale, b.scale)
+    a, b = a.rescaled(scale), b.rescaled(scale)
+    left = np.union1d(a.left, b.left)
+    of_a, of_b = (np.searchsorted(left, part.mean, side="right") - 1 for part in (a, b))
+    weight = _add(a.weight, of_a, b.weight, of_b, len(left))
+    mean = np.zeros(len(left))
+    mean[of_a] = a.mean
+    before = np.where(np.isin(of_b, of_a, assume_unique=True), mean[of_b], b.mean)
+    mean[of_b] = before + (b.mean - before) * (b.weight / weight[of_b])
+    low, high = np.full(len(left), np.inf), np.full(len(left), -np.inf)
+    for part, place in ((a, of_a), (b, of_b)):
+        low[place] = np.minimum(low[place], part.low)
+        high[place] = np.maximum(high[place], part.high)
+    cells = Cells(np.empty(0, dtype=np.uint16), left, weight, mean, low, high, exact=False)
+    ends = float(np.fmin(a.ends[0], b.ends[0])), float(np.fmax(a.ends[1], b.ends[1]))
+    merged = keep_cells(cells, _add(a.sums, of_a, b.sums, of_b, len(left)), a.gram + b.gram, ends, scale)
+    return _compact(merged, limit) if len(merged.weight) > 2 * limit else merged
+
+
+def _add(a: Column, of_a: NDArray[np.intp], b: Column, of_b: NDArray[np.intp], n_cells: int) -> Column:
+    total = np.zeros((n_cells, *a.shape[1:]))
+    total[of_a] = a
+    total[of_b] += b
+    return total
+
+
+def _compact(part: ColumnPart, limit: int) -> ColumnPart:
+    """Join neighbouring cells until about `limit` are left, spread as those of one whole column are."""
+    total = float(part.weight.sum())
+    before = np.cumsum(part.weight) - part.weight
+    by_count = np.floor(before * (limit * 3 // 4 / total))
+    from_end = np.log1p(np.minimum(before, total - before)) * (limit // 16 / np.log1p(total))
+    span = part.left[-1] - part.left[0]
+    by_value = np.floor((part.left - part.left[0]) * (limit // 16 / span))
+    first = np.zeros(len(part.weight), dtype=bool)
+    first[0] = True
+    for bucket in (by_count, np.floor(from_end), by_value):
+        first[1:] |= bucket[1:] != bucket[:-1]
+    # A frequent value stays by itself.
+    frequent = (part.low == part.high) & (part.weight > total / limit)
+    first |= frequent
+    first[1:] |= frequent[:-1]
+    start = np.flatnonzero(first)
+    weight = np.add.reduceat(part.weight, start)
+    origin = part.left[start]
+    distance = part.mean - np.repeat(origin, np.diff(np.append(start, len(first))))
+    return replace(
+        part,
+        left=origin,
+        weight=weight,
+        mean=origin + np.add.reduceat(part.weight * distance, start) / weight,
+        low=np.minimum.reduceat(part.low, start),
+        high=np.maximum.reduceat(part.high, start),
+        sums=np.add.reduceat(part.sums, start, axis=0),
+    )
+
+
+def edges_of_cells(cells: Cells, n_bins: int) -> Column:
+    """Return the edges of quantile bins of a column of which only the cells are known.
+
+    Values are taken to be spread evenly over their cell. There are no more bins than cells.
+    """
+    if cells.exact:
+        return bin_edges(np.empty(0), n_bins, cells=cells)
+    last = np.cumsum(cells.weight)
+    first = last - cells.weight
+    rank = np.stack([first, np.maximum(first, last - 1.0)], axis=1).ravel()
+    value = np.stack([cells.low, cells.high], axis=1).ravel()
+    wanted = (last[-1] - 1.0) * np.linspace(0.0, 1.0, min(n_bins, cells.n_cells) + 1)
+    edges = np.interp(wanted, rank, value)
+    edges[0], edges[-1] = cells.low[0], cells.high[-1]
+    return np.unique(np.maximum.accumulate(edges))

@@ -1,0 +1,245 @@
+"""Compress a part of a table, and merge what is kept of two parts.
+
+One form serves batches, files larger than memory and clusters: a plan is made from the first rows, every part
+is compressed by the plan, the results are merged in pairs, and `_whole` fits the columns from what is left.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial, reduce
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tabstretch._cells import CELL_LIMIT, SAMPLE_SIZE, Cells, Column, describe
+from tabstretch._compress import sum_cells
+from tabstretch._folds import allowed_folds, deal_folds, deal_in_turn
+from tabstretch._magnitude import power_of_two_scale
+from tabstretch._merging import (
+    ColumnPart,
+    cut_by_itself,
+    foreseen_boundaries,
+    keep_cells,
+    merge_parts,
+    suits,
+)
+from tabstretch._sampling import RowSample, random_keys
+from tabstretch._target import Target
+from tabstretch._target_parts import TargetPart, TargetPlan, encode_part, merge_targets, plan_target
+from tabstretch._threads import map_in_threads
+
+# Sums of all columns together keep to about this many numbers, if need be with fewer cells.
+_NUMBERS_KEPT = 1 << 25
+_FEWEST_CELLS = 1024
+
+
+@dataclass(frozen=True)
+class Block:
+    """Some rows of a table, checked."""
+
+    X: NDArray[Any]
+    y: NDArray[Any] | None = None
+    weight: Column | None = None
+    names: tuple[str, ...] | None = None
+
+    def take(self, rows: slice | NDArray[Any]) -> Block:
+        """Return some of the rows."""
+        y = None if self.y is None else self.y[rows]
+        weight = None if self.weight is None else self.weight[rows]
+        return Block(self.X[rows], y, weight, self.names)
+
+
+@dataclass(frozen=True)
+class Request:
+    """What an estimator wants to know of its data.
+
+    `target_type` is None for no target, `n_folds` is zero where no sums by fold are wanted, and `sample_rows`
+    is the size of the sample of rows, if any.
+    """
+
+    target_type: str | None = None
+    n_folds: int = 0
+    sample_rows: int = 0
+    seed: int = 0
+    n_jobs: int | None = None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How every part of a table is compressed; of the `first` rows only the form is kept."""
+
+    request: Request
+    first: Block
+    target: TargetPlan | None
+    cell_limit: int
+    boundaries: list[Column]
+
+
+@dataclass(frozen=True)
+class TablePart:
+    """What is kept of a part of a table."""
+
+    columns: list[ColumnPart]
+    target: TargetPart | None
+    n_folds: int
+    n_rows: int
+    weight: float
+    sample: RowSample | None
+
+
+def make_plan(block: Block, request: Request) -> Plan:
+    """Decide from the first rows how all are compressed."""
+    target = None
+    if request.target_type is not None and block.y is not None:
+        target = plan_target(block.y, block.weight, request.target_type)
+    n_sums = max(1, target.n_sums * request.n_folds if target else 1)
+    limit = int(np.clip(_NUMBERS_KEPT // (n_sums * block.X.shape[1]), _FEWEST_CELLS, CELL_LIMIT))
+
+    def boundaries(j: int) -> Column:
+        x, _, scale = _column(block.X, j)
+        # These are for all parts, and worth a larger sample.
+        return cut_by_itself(x, None, 4 * SAMPLE_SIZE, limit).left if scale == 1.0 else np.empty(0)
+
+    found = map_in_threads(boundaries, ((j,) for j in range(block.X.shape[1])), request.n_jobs)
+    return Plan(request, block.take(slice(0)), target, limit, found)
+
+
+def compress(block: Block, first_row: int, plan: Plan, *, alone: bool = False) -> TablePart:
+    """Compress a part of a table; `alone` says that there is no other.
+
+    The place of its `first_row` in the table, or any other number that no two parts share, seeds what is
+    drawn at random.
+    """
+    check_alike(block, plan.first)
+    request = plan.request
+    part, target, group, n_folds = None, None, None, request.n_folds
+    if plan.target is not None and block.y is not None:
+        part, target = encode_part(block.y, block.weight, plan.target)
+        if n_folds:
+            if alone:
+                n_folds = allowed_folds(
+                    n_folds, len(block.X), part.counts[0] if target.codes is not None else None
+                )
+            if first_row == 0:  # dealt out as data in memory are
+                group = deal_folds(n_folds, len(block.X), target.codes, np.random.RandomState(request.seed))
+            else:
+                group = deal_in_turn(n_folds, len(block.X), target.codes, [request.seed, first_row])
+    columns = map_in_threads(
+        partial(_compress_column, block, plan, target if n_folds else None, group, n_folds),
+        ((j,) for j in range(block.X.shape[1])),
+        request.n_jobs,
+    )
+    weight = float(len(block.X)) if block.weight is None else float(block.weight.sum())
+    return TablePart(columns, part, n_folds, len(block.X), weight, _draw(block, first_row, request))
+
+
+def _compress_column(
+    block: Block, plan: Plan, target: Target | None, group: NDArray[np.int32] | None, n_folds: int, j: int
+) -> ColumnPart:
+    x, ends, scale = _column(block.X, j)
+    gram = np.empty((0, 0))
+    if target is not None and target.codes is None and target.n_outputs > 1:
+        present = np.flatnonzero(~np.isnan(x))
+        values = target.values[present]
+        gram = values.T @ (values if block.weight is None else block.weight[present, None] * values)
+
+    def keep(cells: Cells) -> ColumnPart:
+        if target is None or group is None:
+            sums = np.empty((cells.n_cells, 0, 0))
+        else:
+            sums = sum_cells(cells, target, group, n_folds, block.weight)
+        return keep_cells(cells, sums, gram, ends, scale)
+
+    foreseen = plan.boundaries[j]
+    if len(foreseen) > 1 and scale == 1.0:
+        boundaries = foreseen_boundaries(x, ends, foreseen)
+        if boundaries is not None:
+            cells = describe(x, block.weight, boundaries)
+            if suits(cells, plan.cell_limit):
+                return keep(cells)
+    return keep(cut_by_itself(x, block.weight, SAMPLE_SIZE, plan.cell_limit))
+
+
+def _column(X: NDArray[Any], j: int) -> tuple[Column, tuple[float, float], float]:
+    """Return a column, scaled, with its own ends and the scale."""
+    x = np.ascontiguousarray(X[:, j], dtype=np.float64)
+    ends = float(np.fmin.reduce(x)), float(np.fmax.reduce(x))
+    scale = power_of_two_scale(np.array(ends))
+    return (x if scale == 1.0 else x * scale), ends, scale
+
+
+def check_alike(block: Block, first: Block) -> None:
+    """Refuse rows with other columns than the first ones, or with weights where those have none."""
+    if block.X.shape[1] != first.X.shape[1]:
+        raise ValueError(f"X has {block.X.shape[1]} columns, but {first.X.shape[1]} in the first batch")
+    if block.names != first.names:
+        raise ValueError(f"X has the columns {block.names}, but {first.names} in the first batch")
+    if (block.weight is None) != (first.weight is None):
+        raise ValueError("either all batches have weights or none: give 1 where there are none")
+
+
+def _draw(block: Block, first_row: int, request: Request) -> RowSample | None:
+    if request.sample_rows == 0 or block.y is None:
+        return None
+    key = random_keys(request.seed, first_row, len(block.X))
+    return RowSample(key, block.X, block.y, block.weight).smallest(request.sample_rows)
+
+
+def merge_tables(a: TablePart, b: TablePart, plan: Plan) -> TablePart:
+    """Return what is kept of two parts of a table together."""
+    target, columns = a.target, (a.columns, b.columns)
+    if a.target is not None and b.target is not None:
+        target, places = merge_targets(a.target, b.target)
+        n_outputs = sum(map(len, target.classes))
+        if n_outputs and a.n_folds:
+            columns = (
+                [_with_outputs(column, places[0], n_outputs) for column in a.columns],
+                [_with_outputs(column, places[1], n_outputs) for column in b.columns],
+            )
+    sample = a.sample
+    if a.sample is not None and b.sample is not None:
+        sample = a.sample.merge(b.sample, plan.request.sample_rows)
+    merged = [merge_parts(*pair, plan.cell_limit) for pair in zip(*columns, strict=True)]
+    return TablePart(merged, target, a.n_folds, a.n_rows + b.n_rows, a.weight + b.weight, sample)
+
+
+def _with_outputs(column: ColumnPart, place: NDArray[np.intp], n_outputs: int) -> ColumnPart:
+    """Return a column's sums with places for classes that it has not seen."""
+    if len(place) == n_outputs:
+        return column
+    sums = np.zeros((*column.sums.shape[:2], 2 + n_outputs))
+    sums[..., :2] = column.sums[..., :2]
+    sums[..., 2 + place] = column.sums[..., 2:]
+    gram = column.gram
+    if gram.size:
+        gram = np.zeros((n_outputs, n_outputs))
+        gram[np.ix_(place, place)] = column.gram
+    return replace(column, sums=sums, gram=gram)
+
+
+class Merger:
+    """Merge parts as they come, neighbours of equal size first: each row is merged only a few times.
+
+    The pairs are those of a tree whose leaves are the parts in their order, as on a cluster.
+    """
+
+    def __init__(self, plan: Plan) -> None:
+        self._merge = partial(merge_tables, plan=plan)
+        self._waiting: list[TablePart] = []
+        self._n_parts = 0
+
+    def add(self, part: TablePart) -> None:
+        """Add the next part."""
+        self._waiting.append(part)
+        self._n_parts += 1
+        n = self._n_parts
+        while n % 2 == 0:
+            later = self._waiting.pop()
+            self._waiting.append(self._merge(self._waiting.pop(), later))
+            n //= 2
+
+    def result(self) -> TablePart:
+        """Return everything merged."""
+        return reduce(lambda later, earlier: self._merge(earlier, later), reversed(self._waiting))

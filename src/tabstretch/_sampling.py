@@ -1,0 +1,61 @@
+"""A random sample of rows that pass by only once, of bounded size."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import check_random_state
+
+
+def seed_of(random_state: Any) -> int:
+    """Return a seed: the one given, or one that is drawn."""
+    if isinstance(random_state, Integral):
+        return int(random_state)
+    return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
+
+
+def random_keys(seed: int, first_row: int, n_rows: int) -> NDArray[np.float64]:
+    """Return a random number for each row, which depends on the row's place in the data only."""
+    return np.random.Generator(np.random.PCG64(seed).advance(first_row)).random(n_rows)
+
+
+def smallest_keys(key: NDArray[np.float64], size: int) -> NDArray[np.intp]:
+    """Return which rows have the smallest keys, in their order."""
+    return np.sort(np.argpartition(key, size)[:size]) if len(key) > size else np.arange(len(key))
+
+
+@dataclass(frozen=True)
+class RowSample:
+    """The rows with the smallest of random keys, which are drawn for each row.
+
+    The sample of two parts together is that of the whole, whatever the parts are. Rows are in the order of
+    the data.
+    """
+
+    key: NDArray[np.float64]
+    X: NDArray[Any]
+    y: NDArray[Any]
+    weight: NDArray[np.float64] | None
+
+    def smallest(self, size: int) -> RowSample:
+        """Return at most `size` rows."""
+        chosen = smallest_keys(self.key, size)
+        weight = None if self.weight is None else self.weight[chosen]
+        return RowSample(self.key[chosen], self.X[chosen], self.y[chosen], weight)
+
+    def merge(self, other: RowSample, size: int) -> RowSample:
+        """Return the sample of these rows and others that come after them."""
+        weight = None
+        if self.weight is not None and other.weight is not None:
+            weight = np.concatenate([self.weight, other.weight])
+        both = RowSample(
+            np.concatenate([self.key, other.key]),
+            np.concatenate([self.X, other.X]),
+            np.concatenate([self.y, other.y]),
+            weight,
+        )
+        return both.smallest(size)
