@@ -17,6 +17,8 @@ NEEDS = {
     "tabstretch.onnx": "skl2onnx",
     "onnxruntime": "onnxruntime",
     "duckdb": "duckdb",
+    "parquet": "pyarrow",
+    "tabstretch.dask": "dask.dataframe",
 }
 PYTHON_BLOCK = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
 LINK = re.compile(r"\]\((?!https?:)([^)#]+)\)")
@@ -90,6 +92,12 @@ def test_deployment_benchmark_prints_a_row_per_comparison() -> None:
     for part, library in (("ONNX", "skl2onnx"), ("PyTorch", "torch")):
         if importlib.util.find_spec(library):
             assert len(re.findall(rf"^{part}: .* x \d", printed, re.MULTILINE)) >= 4
+
+
+def test_out_of_core_benchmark_prints_a_ratio_per_stretch() -> None:
+    pytest.importorskip("pyarrow")
+    printed = run("benchmarks/out_of_core.py", "--rows", "3000")
+    assert len(re.findall(r"ratio .* GB  (met|MISSED)$", printed, re.MULTILINE)) == 3
 
 
 def test_speed_benchmark_prints_every_bar() -> None:

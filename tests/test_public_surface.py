@@ -24,6 +24,7 @@ def test_exported_names() -> None:
         "SupervisedStretchTransformer",
         "TableStretch",
         "dirichlet_energy",
+        "fit_parquet",
         "load",
     ]
     public = {
@@ -58,6 +59,7 @@ SIGNATURES = {
     "TableStretch": ["stretch"],
     "MonotoneMap": ["edges", "values", "out_of_range"],
     "dirichlet_energy": ["f", "y"],
+    "fit_parquet": ["path", "target", "columns", "weight", "transformer"],
     "load": ["path"],
 }
 

@@ -9,6 +9,10 @@ columns are seen together, `_teacher` models the target by all of them, `_trees`
 columns by it. `_views` lays the coordinates of a column side by side, and `_transformers` and `_table`
 hold the estimators. `_export` takes what was fitted elsewhere: to JSON (`_saving`, `_loading`) and SQL
 (`_sql`); `tabstretch.torch` and `tabstretch.onnx` need extras.
+
+Data that do not fit into memory come in batches (`_batches`), from Parquet files (`_parquet`) or a cluster
+(`tabstretch.dask`). Each part is compressed (`_parts`, its columns by `_merging` and its target by
+`_target_parts`), and `_whole` fits all columns from what the merged parts keep.
 """
 
 from importlib.metadata import version as _version
@@ -16,6 +20,7 @@ from importlib.metadata import version as _version
 from tabstretch._display import StretchDisplay
 from tabstretch._loading import load
 from tabstretch._monotone import MonotoneMap
+from tabstretch._parquet import fit_parquet
 from tabstretch._table import TableStretch
 from tabstretch._transformers import StretchTransformer, SupervisedStretchTransformer
 from tabstretch._widths import dirichlet_energy
@@ -28,5 +33,6 @@ __all__ = [
     "SupervisedStretchTransformer",
     "TableStretch",
     "dirichlet_energy",
+    "fit_parquet",
     "load",
 ]

@@ -1,0 +1,113 @@
+"""Fits from Parquet files, against fits in memory."""
+
+import decimal
+import io
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from streams import NAMES, assert_alike, small_blocks, table, target
+
+from tabstretch import StretchTransformer, SupervisedStretchTransformer, fit_parquet
+from tabstretch._progress import with_progress
+
+pa = pytest.importorskip("pyarrow")
+pq = pytest.importorskip("pyarrow.parquet")
+
+X = table(6000)
+Y = target(X)
+CLASSES = target(X, "classes")
+WEIGHT = np.random.default_rng(0).integers(0, 3, size=len(X)).astype(float)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Two files with several row groups each, and columns of other types beside the numbers."""
+    columns: dict[str, Any] = dict(zip(NAMES, X.T, strict=True))
+    columns["few"] = pa.array(X[:, 4].astype(int))
+    columns["missing"] = pa.array(X[:, 3], mask=np.isnan(X[:, 3]))
+    columns |= {"y": Y, "class": pa.array(CLASSES).dictionary_encode(), "weight": WEIGHT}
+    whole = pa.table(columns)
+    for number, start in enumerate((0, 4000)):
+        pq.write_table(whole.slice(start, 4000), tmp_path / f"part{number}.parquet", row_group_size=1500)
+    return tmp_path
+
+
+def within_fold() -> SupervisedStretchTransformer:
+    return SupervisedStretchTransformer(variation="within_fold")
+
+
+@pytest.mark.parametrize("pattern", ["", "*.parquet", "part[01].parquet"])
+def test_a_folder_or_a_pattern(pattern: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    small_blocks(monkeypatch)
+    found = fit_parquet(folder / pattern, "y", list(NAMES), transformer=within_fold())
+    assert_alike(found, within_fold().fit(X, Y), X)
+    assert found.feature_names_in_.tolist() == list(NAMES)
+
+
+def test_labels_and_weights(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    small_blocks(monkeypatch)
+    paths = [folder / "part0.parquet", folder / "part1.parquet"]
+    found = fit_parquet(
+        paths, target="class", columns=list(NAMES), weight="weight", transformer=within_fold()
+    )
+    assert_alike(found, within_fold().fit(X, CLASSES, sample_weight=WEIGHT), X, WEIGHT)
+    assert found.classes_.tolist() == ["low", "middle", "up"]
+
+
+def test_several_targets(folder: Path) -> None:
+    found = fit_parquet(folder, ["y", "weight"], ["normal"], transformer=within_fold())
+    assert found.target_type_ == "continuous-multioutput"
+
+
+def test_by_default_all_numbers_and_the_estimator_that_suits(folder: Path) -> None:
+    found = fit_parquet(folder)
+    assert isinstance(found, StretchTransformer)
+    assert found.feature_names_in_.tolist() == [*NAMES, "y", "weight"]
+    found = fit_parquet(folder / "part1.parquet", "y", weight="weight")
+    assert isinstance(found, SupervisedStretchTransformer)
+    assert found.feature_names_in_.tolist() == list(NAMES)
+
+
+def test_truth_values_and_decimals(tmp_path: Path) -> None:
+    numbers = pa.array([decimal.Decimal(i) / 4 for i in range(100)])
+    pq.write_table(pa.table({"d": numbers, "b": [i > 30 for i in range(100)]}), tmp_path / "a.parquet")
+    found = fit_parquet(tmp_path, "d", ["b"], transformer=within_fold())
+    assert found.bin_edges_[0].tolist() == [0, 1]
+    assert found.target_type_ == "continuous"
+    assert fit_parquet(tmp_path).bin_edges_[0][[0, -1]].tolist() == [0, 24.75]
+
+
+@pytest.mark.parametrize(
+    ("options", "error"),
+    [
+        ({"target": "z"}, r"part0.parquet lacks the columns \['z'\]; it has \['normal'"),
+        ({"columns": ["class"]}, "column 'class' of .* holds dictionary.* leave it out"),
+        ({"columns": ["y"], "target": "y"}, r"each column has one part, got \['y'\]"),
+        ({"columns": []}, "no columns of numbers to stretch"),
+    ],
+)
+def test_errors(options: dict[str, Any], error: str, folder: Path) -> None:
+    with pytest.raises(ValueError, match=error):
+        fit_parquet(folder, **options)
+
+
+def test_errors_of_kind(folder: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="no Parquet files at"):
+        fit_parquet(folder / "nothing*")
+    with pytest.raises(TypeError, match="columns must be a list of names, got 'normal'"):
+        fit_parquet(folder, columns="normal")
+    with pytest.raises(TypeError, match="transformer must be a Supervised"):
+        fit_parquet(folder, transformer="rank")
+
+
+def test_progress_is_shown_on_terminals_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    for terminal in (False, True):
+        screen = io.StringIO()
+        monkeypatch.setattr(screen, "isatty", lambda terminal=terminal: terminal)
+        monkeypatch.setattr(sys, "stderr", screen)
+        assert list(with_progress([(5, "a"), (5, "b")], 10, "fitting")) == ["a", "b"]
+        assert ("100% of 10 rows" in screen.getvalue()) == terminal
+        assert bool(screen.getvalue()) == terminal
