@@ -8,7 +8,11 @@ import pytest
 
 @pytest.mark.parametrize(
     ("module", "library", "extra"),
-    [("tabstretch.torch", "torch", "torch"), ("tabstretch.onnx", "skl2onnx", "onnx")],
+    [
+        ("tabstretch.torch", "torch", "torch"),
+        ("tabstretch.onnx", "skl2onnx", "onnx"),
+        ("tabstretch.dask", "dask", "dask"),
+    ],
 )
 def test_a_missing_library_is_named(module: str, library: str, extra: str) -> None:
     code = f"import sys, tabstretch; sys.modules[{library!r}] = None; import {module}"
