@@ -127,6 +127,26 @@ def test_results_are_in_the_order_of_seeds_in_whatever_stacks() -> None:
         assert_allclose(predicted(one, inputs), predicted(other, inputs), rtol=1e-4)
 
 
+def test_stacks_side_by_side_are_the_same_to_the_bit() -> None:
+    inputs, budget = line(), Budget(max_epochs=3, batch_size=64)
+
+    def build(inputs: Inputs, generators: Sequence[torch.Generator]) -> mlp.MLP:
+        return mlp.MLP(2, 1, SMALL, generators)
+
+    before, results = torch.get_num_threads(), []
+    try:
+        for n_threads in (1, 3):
+            torch.set_num_threads(n_threads)
+            results.append(
+                train(build, inputs, range(7), budget, learning_rate=0.01, weight_decay=0.0, together=2)
+            )
+            assert torch.get_num_threads() == n_threads
+    finally:
+        torch.set_num_threads(before)
+    for one, other in zip(*results, strict=True):
+        assert_array_equal(predicted(one, inputs), predicted(other, inputs))
+
+
 def test_stopped_seeds_leave_the_stack() -> None:
     sizes = []
 

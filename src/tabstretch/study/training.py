@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import compress
@@ -118,9 +119,9 @@ def train(
     learning_rate: float,
     weight_decay: float,
     codes_as_columns: bool = False,
-    together: int = 1,
+    together: int | None = None,
 ) -> list[Fitted | Exception]:
-    """Train one network for each seed, `together` at a time, and return their best checkpoints in order.
+    """Train one network for each seed, and return their best checkpoints in order.
 
     Parameters
     ----------
@@ -137,8 +138,9 @@ def train(
         Of AdamW, which has no schedule.
     codes_as_columns : bool, default=False
         Whether codes are given as standardised numeric columns, after the others.
-    together : int, default=1
-        How many seeds a stack has at most; 1 for networks that do not stack.
+    together : int, default=None
+        How many seeds a stack has at most. Stacks train side by side, as many as torch has threads. None is
+        for networks alone, which draw from torch's global generator and train one after the other.
 
     Returns
     -------
@@ -149,18 +151,15 @@ def train(
     if codes_as_columns and inputs.n_categories:
         codes = code_moments(inputs.categorical["train"])
         inputs = with_codes_as_columns(inputs)
-    results: list[Fitted | Exception] = []
-    for start in range(0, len(seeds), together):
-        some = seeds[start : start + together]
-        with torch.random.fork_rng(devices=[]), _denormals_flushed():
-            torch.manual_seed(some[0])
+
+    def fit_stack(some: Sequence[int]) -> list[Fitted | Exception]:
+        with _denormals_flushed():
             stack = _Stack(build, inputs, some, learning_rate, weight_decay)
             records = _train_stack(stack, inputs, budget)
-        for record in records:
-            if record.checkpoint is None:
-                results.append(RuntimeError(f"{record.problem}; learning rate {learning_rate:g}"))
-                continue
-            fitted = Fitted(
+        return [
+            _diverged(record, learning_rate)
+            if record.checkpoint is None
+            else Fitted(
                 network=stack.network_of(record.checkpoint),
                 task=inputs.task,
                 target_mean=inputs.target_mean,
@@ -171,8 +170,39 @@ def train(
                 best_epoch=record.best_epoch,
                 val_score=record.val_score,
             )
-            results.append(fitted)
-    return results
+            for record in records
+        ]
+
+    if together is None:
+        return [fitted for seed in seeds for fitted in _seeded(fit_stack, seed)]
+    stacks = [seeds[start : start + together] for start in range(0, len(seeds), together)]
+    return [fitted for stack in _side_by_side(fit_stack, stacks) for fitted in stack]
+
+
+FitStack = Callable[[Sequence[int]], list[Fitted | Exception]]
+
+
+def _seeded(fit: FitStack, seed: int) -> list[Fitted | Exception]:
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        return fit([seed])
+
+
+def _side_by_side(fit: FitStack, stacks: list[Sequence[int]]) -> Iterable[list[Fitted | Exception]]:
+    """Fit stacks, one in each of torch's threads: several threads gain little in products of this size."""
+    n_threads = torch.get_num_threads()
+    if min(n_threads, len(stacks)) < 2:
+        return map(fit, stacks)
+    torch.set_num_threads(1)  # new threads take it over
+    try:
+        with ThreadPoolExecutor(min(n_threads, len(stacks))) as pool:
+            return list(pool.map(fit, stacks))
+    finally:
+        torch.set_num_threads(n_threads)
+
+
+def _diverged(record: _Record, learning_rate: float) -> Exception:
+    return RuntimeError(f"{record.problem}; learning rate {learning_rate:g}")
 
 
 @dataclass

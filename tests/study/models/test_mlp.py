@@ -54,3 +54,33 @@ def test_nothing_is_dropped_while_predicting_or_at_rate_0() -> None:
     ones = torch.ones(1, 4, 4)
     assert dropout(ones, 0.5, None) is ones
     assert dropout(ones, 0.0, [np.random.Generator(np.random.SFC64(0))]) is ones
+
+
+def test_rectified_equals_linear_relu_and_dropout_with_gradients() -> None:
+    layer = Linear(5, 7, generators(2))
+    inputs = torch.randn(2, 9, 5, generator=generators(1)[0], requires_grad=True)
+    streams = [[np.random.Generator(np.random.SFC64(seed)) for seed in range(2)] for _ in range(2)]
+    fast = layer.rectified(inputs, 0.4, streams[0])
+    slow = dropout(layer(inputs).relu(), 0.4, streams[1])
+    assert torch.equal(fast, slow)
+    weights = torch.randn(2, 9, 7, generator=generators(2)[1])
+    leaves = [inputs, layer.weight, layer.bias]
+    found = torch.autograd.grad((fast * weights).sum(), leaves)
+    expected = torch.autograd.grad((slow * weights).sum(), leaves)
+    for one, other in zip(found, expected, strict=True):
+        assert_allclose(one, other, rtol=1e-5, atol=1e-6)
+
+
+def test_dropout_has_the_gradient_of_what_is_kept() -> None:
+    inputs = torch.zeros(1, 30, 5, requires_grad=True)  # zeros are kept or dropped too
+    dropped = dropout(inputs + 1, 0.5, [np.random.Generator(np.random.SFC64(0))])
+    dropped.sum().backward()
+    assert torch.equal(inputs.grad, dropped.detach())
+
+
+def test_what_is_not_a_number_is_not_hidden() -> None:
+    layer = Linear(2, 300, generators(1))
+    outputs = layer.rectified(
+        torch.full((1, 1, 2), torch.nan), 0.3, [np.random.Generator(np.random.SFC64(0))]
+    )
+    assert outputs.isnan().any()

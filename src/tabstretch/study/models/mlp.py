@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
-from typing import Any
+from typing import Any, cast
 
 import torch
 from optuna.trial import BaseTrial
@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from tabstretch.study.inputs import Inputs
 from tabstretch.study.models import spaces
-from tabstretch.study.models.layers import Linear, dropout
+from tabstretch.study.models.layers import Linear
 from tabstretch.study.models.stacks import Params, fit_stacks, step_bytes
 from tabstretch.study.training import Budget, Fitted, Network, Streams
 
@@ -46,9 +46,9 @@ class MLP(Network):
 
     def forward(self, numeric: Tensor, categorical: Tensor, streams: Streams | None = None) -> Tensor:
         """Return (seeds, rows, outputs)."""
-        *hidden, last = self.layers
+        *hidden, last = cast(Iterable[Linear], self.layers)
         for layer in hidden:
-            numeric = dropout(layer(numeric).relu_(), self.dropout, streams)
+            numeric = layer.rectified(numeric, self.dropout, streams)
         outputs: Tensor = last(numeric)
         return outputs
 
@@ -61,5 +61,5 @@ def fit(inputs: Inputs, params: Params, seeds: Sequence[int], budget: Budget) ->
 def memory(inputs_width: int, batch: int, params: Params) -> float:
     """Return how many bytes a training step of one seed takes, roughly."""
     widths = [inputs_width, *params["d_layers"]]
-    # A hidden layer keeps its output before and after dropout and what was dropped, and has gradients.
-    return step_bytes(batch, inputs_width + 5 * sum(widths[1:]), sum(a * b for a, b in pairwise(widths)))
+    # A hidden layer keeps its output, and has gradients before and after dropout.
+    return step_bytes(batch, inputs_width + 3 * sum(widths[1:]), sum(a * b for a, b in pairwise(widths)))

@@ -75,7 +75,7 @@ class Periodic(nn.Module):
     def forward(self, numeric: Tensor) -> Tensor:
         """Return (seeds, rows, columns × d_embedding)."""
         waves: Tensor = _Waves.apply(numeric, self.frequencies)  # type: ignore[no-untyped-call]
-        embedded: Tensor = self.linear(waves.flatten(1, 2)).relu_()
+        embedded: Tensor = self.linear.rectified(waves.flatten(1, 2))
         n_columns, width = numeric.shape[2], embedded.shape[2]
         return embedded.view(*numeric.shape[:2], n_columns * width)
 

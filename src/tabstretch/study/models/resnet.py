@@ -55,7 +55,7 @@ class Block(nn.Module):
 
     def forward(self, inputs: Tensor, streams: Streams | None) -> Tensor:
         """Return what is to be added."""
-        hidden = dropout(self.linear1(self.normalization(inputs)).relu_(), self.dropout1, streams)
+        hidden = self.linear1.rectified(self.normalization(inputs), self.dropout1, streams)
         return dropout(self.linear2(hidden), self.dropout2, streams)
 
 

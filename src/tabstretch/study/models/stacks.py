@@ -11,9 +11,9 @@ import torch
 from tabstretch.study.inputs import Inputs
 from tabstretch.study.training import Budget, Fitted, Network, train
 
-# Seeds together save what a step costs beside arithmetic: on 300 rows they take 0.7 (mlp) to 0.9 (resnet) of
-# the time of one by one. On 4000 × 20 rows arithmetic is nearly all: they take as long as one by one, or
-# twice as long (mlp_plr) once a stack leaves the cache, hence this limit (published defaults, one thread).
+# Seeds together save what a step costs beside arithmetic, which counts on small data. On 4000 × 20 rows
+# products of matrices are most of it (`benchmarks/stacks.py`): a stack takes as long as one by one, or longer
+# once it leaves the cache, hence this limit.
 STACK_BYTES = 2**25
 
 Params = Mapping[str, Any]
