@@ -15,7 +15,7 @@ def add_report(verbs: Verbs) -> None:
         "report",
         help="write every table and figure of a study as one HTML page",
         description="Write every table and figure of a study, finished or not, as one HTML page, or its "
-        "tables as files.",
+        "tables or figures as files.",
     )
     verb.add_argument("plan", type=Path, nargs="?", metavar="PLAN", help="the study's TOML file")
     verb.add_argument(
@@ -32,9 +32,10 @@ def add_report(verbs: Verbs) -> None:
     )
     verb.add_argument(
         "--format",
-        choices=("html", "csv", "parquet", "latex", "markdown"),
+        choices=("html", "csv", "parquet", "latex", "markdown", "svg", "png", "pdf"),
         default="html",
-        help="html for the page (default), or how each table is written",
+        help="html for the page (default); csv, parquet, latex or markdown for its tables, svg, png or pdf "
+        "for its figures, each in a file of its own",
     )
     verb.set_defaults(run=partial(_report, verb))
 
@@ -44,18 +45,21 @@ def _report(verb: argparse.ArgumentParser, chosen: argparse.Namespace) -> None:
         verb.error("give either a PLAN or --results FILE")
     if chosen.results is not None and chosen.storage is not None:
         verb.error("--storage belongs to a PLAN, not to --results")
-    from tabstretch.study.report import material_of_plan, material_of_results, write_report, write_tables
+    from tabstretch.study import report
 
     material = (
-        material_of_results(chosen.results)
+        report.material_of_results(chosen.results)
         if chosen.plan is None
-        else material_of_plan(chosen.plan, chosen.storage)
+        else report.material_of_plan(chosen.plan, chosen.storage)
     )
     if chosen.format == "html":
-        write_report(material, chosen.output)
+        report.write_report(material, chosen.output)
         print(f"{len(material.results)} runs in {chosen.output}")
+    elif chosen.format in report.FIGURE_FORMATS:
+        paths = report.write_figures(material, chosen.output, chosen.format)
+        print(f"{len(paths)} figures in {chosen.output}")
     else:
-        paths = write_tables(material, chosen.output, chosen.format)
+        paths = report.write_tables(material, chosen.output, chosen.format)
         print(f"{len(paths)} tables in {chosen.output}")
 
 
@@ -89,13 +93,15 @@ def add_marginal(verbs: Verbs) -> None:
 
 
 def _marginal(chosen: argparse.Namespace) -> None:
-    from tabstretch.study.marginal import draw_marginal, marginal_sheet, measured, with_slopes
+    from tabstretch.study.marginal import VARIANTS, draw_marginal, measured, with_slopes
     from tabstretch.study.report.formats import pipe_table, write_data
     from tabstretch.study.report.pictures import write_figure
+    from tabstretch.study.report.signals import marginal_sheet
 
     marginals = measured(chosen.data, Path(), chosen.variant)
     sheet = marginal_sheet(marginals)
-    print("\n".join([*pipe_table(sheet), "", sheet.caption]))
+    (other,) = set(VARIANTS) - {chosen.variant}
+    print("\n".join([*pipe_table(sheet), "", f"{sheet.caption} The other way: --variant {other}"]))
     if chosen.output is not None:
         write_data(sheet, chosen.output)
     if chosen.figure is not None:

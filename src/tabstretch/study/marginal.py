@@ -19,7 +19,6 @@ from tabstretch.study.datasets import Dataset, load_dataset
 from tabstretch.study.errors import StudyError
 from tabstretch.study.figures.style import WIDTH, in_house_style, new_figure
 from tabstretch.study.paper import beside_paper
-from tabstretch.study.report.sheets import Layout, Sheet, plain_sheet
 
 Variant = Literal["printed", "published"]
 VARIANTS: tuple[Variant, ...] = ("printed", "published")
@@ -170,30 +169,6 @@ def _skewness(slopes: NDArray[np.float64]) -> float:
     return float(stats.skew(slopes))
 
 
-def marginal_sheet(marginals: Sequence[Marginal]) -> Sheet:
-    """Return `marginal_table` as it is read."""
-    table = marginal_table(marginals)
-    shown = table[
-        ["dataset", "task", "n_columns", "n_slopes", "std", "skewness", "std_paper", "skewness_paper"]
-    ]
-    layout = Layout(
-        digits=dict.fromkeys(("std", "skewness", "std_paper", "skewness_paper"), 2),
-        headings={"n_columns": "Columns", "std_paper": "Std, paper", "skewness_paper": "Skewness, paper"},
-    )
-    said = _CAPTIONS[marginals[0].variant]
-    return plain_sheet("marginal", "Marginal non-uniformity", table, shown=shown, layout=layout, caption=said)
-
-
-_CAPTIONS = {
-    "printed": "Slopes as the paper's formula has them, |Δf / Δx|. Its table does not divide by Δx "
-    "where the target is a class: "
-    "--variant published.",
-    "published": "Slopes as in the paper's table: |Δf / Δx| for regression, ‖Δf‖ where the target is a "
-    "class. Its formula always "
-    "divides: --variant printed.",
-}
-
-
 def with_slopes(marginals: Iterable[Marginal]) -> list[Marginal]:
     """Return the data sets that can be drawn; none is an error."""
     found = [each for each in marginals if len(each.slopes)]
@@ -228,11 +203,11 @@ def _draw_spread(axis: Axes, marginals: Sequence[Marginal]) -> None:
         low, first, middle, third, high = np.quantile(each.slopes, [0.05, 0.25, 0.5, 0.75, 0.95])
         axis.plot([low, high], [place, place], color="#0072B2", linewidth=1)
         axis.plot([first, third], [place, place], color="#0072B2", linewidth=5, solid_capstyle="butt")
-        axis.plot(middle, place, "|", color="white", markersize=7, markeredgewidth=1.5)
+        axis.plot(middle, place, "|", color="black", markersize=9, markeredgewidth=1.5)
     axis.axvline(1.0, color="0.4", linewidth=0.8, zorder=0)
     axis.set_xlim(left=-0.05)
     axis.set_xlabel("slope relative to its column's mean")
-    axis.set_title("90 % and 50 % of the slopes, median", loc="left")
+    axis.set_title("line: 90 % of slopes, bar: 50 %, tick: median", loc="left")
 
 
 def _draw_std(axis: Axes, table: pd.DataFrame) -> None:

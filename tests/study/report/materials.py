@@ -36,6 +36,7 @@ def record(**changes: Any) -> Record:
         "environment": environment,
         "place": "example.db",
         "sources": {"wine": "sklearn:wine", "diabetes": "sklearn:diabetes"},
+        "checksums": {},
         "own_split": frozenset(),
         "n_runs": 12,
         "n_trainings": 12 + 42,

@@ -59,6 +59,7 @@ def test_what_a_file_lacks_is_filled_in(tmp_path: Path) -> None:
         ("dataset,model\na,b\n", "the columns transformation, seed, task are missing"),
         ("dataset,model,transformation,seed,task\na,mlp,x,0,ranking\n", "task must be one of"),
         ("dataset,model,transformation,seed,task\na,all,x,0,binclass\n", "a model is called 'all'"),
+        ("dataset,model,transformation,seed,task\nall,mlp,x,0,binclass\n", "a dataset is called 'all'"),
         (
             "dataset,model,transformation,seed,task,r2\na,mlp,x,0,regression,high\n",
             "the column r2 must hold numbers",

@@ -25,7 +25,7 @@ def test_who_leads_and_by_how_much() -> None:
     assert "7 data sets (4 of classification and 3 of regression), 1 network and 3 transformations" in text
     assert "2 seeds each: 42 runs, of which 0 failed." in text
     # All data sets are alike, so resampling moves nothing.
-    assert "puts its lead over Min-max between 0.250 and 0.250 (95 %): the lead would probably hold" in text
+    assert "puts its lead over Min-max between 0.250 and 0.250 (95 %): it would probably lead" in text
     assert "transformations differ (Friedman, p < 0.001); PLE ranks best (1.00)" in text
     assert "7 data sets are few" in text
     assert "On classification PLE leads (1.000) and on regression PLE leads (1.000)." in text
@@ -40,7 +40,7 @@ def test_a_lead_that_other_data_sets_might_turn() -> None:
         )
     )
     assert "0.667, against 0.333 of Min-max" in text
-    assert "which includes 0: these data sets do not decide between the two" in text
+    assert "0 is among these, so the data sets do not decide between the two" in text
 
 
 def test_equal_scores_are_level() -> None:

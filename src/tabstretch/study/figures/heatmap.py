@@ -31,14 +31,13 @@ def draw_win_rates(matrix: pd.DataFrame, *, title: str = "") -> Figure:
     # One lightness per share, so that it can be read without colour; the figures say the rest.
     image = axis.imshow(shown, cmap="Blues", vmin=0, vmax=1, aspect="auto")
     for i, j in np.argwhere(~np.isnan(shown)):
-        dark = shown[i, j] > 0.6
         axis.text(
             j,
             i,
             f"{100 * shown[i, j]:.0f}",
             ha="center",
             va="center",
-            color="white" if dark else "black",
+            color=_readable_on(image.cmap(shown[i, j])),
             fontsize=8,
             fontweight="bold" if j > n else "normal",
         )
@@ -56,3 +55,11 @@ def draw_win_rates(matrix: pd.DataFrame, *, title: str = "") -> Figure:
     if title:
         axis.set_title(title, loc="left")
     return figure
+
+
+def _readable_on(background: tuple[float, float, float, float]) -> str:
+    """Return black or white, whichever stands out more by the contrast of WCAG."""
+    channels = np.array(background[:3])
+    linear = np.where(channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4)
+    luminance = float(linear @ [0.2126, 0.7152, 0.0722])
+    return "black" if (luminance + 0.05) ** 2 > 1.05 * 0.05 else "white"

@@ -15,6 +15,7 @@ import pandas as pd
 from tabstretch.study.errors import StudyError
 from tabstretch.study.metrics import METRICS
 from tabstretch.study.plan import StudyPlan
+from tabstretch.study.report.signals import Signals, read_signals
 from tabstretch.study.statistics import cell_table
 from tabstretch.study.statistics.panels import ALL, texts
 
@@ -31,6 +32,8 @@ class Record:
     place: str
     sources: dict[str, str]
     """By the name of the data set."""
+    checksums: dict[str, str]
+    """The same way."""
     own_split: frozenset[str]
     """Data sets that came with a split."""
     n_runs: int
@@ -49,6 +52,8 @@ class Material:
     record: Record | None = None
     noise: pd.DataFrame | None = None
     """Results with several levels of label noise, of this study or of the noise study beside it."""
+    signals: Signals | None = None
+    """What the data tell; None for results from elsewhere, which come without data."""
 
     @property
     def n_missing(self) -> int:
@@ -83,6 +88,7 @@ def material_of_plan(path: Path, storage: str | None = None) -> Material:
         commands=tuple(commands),
         record=record,
         noise=results if _has_noise(results) else _noise_study(path, storage),
+        signals=read_signals(record.sources, record.checksums, path.parent),
     )
 
 
@@ -143,8 +149,11 @@ def checked_results(table: pd.DataFrame) -> pd.DataFrame:
         table[name] = _numbers(table, name, np.nan)
     for name in ("error", "note"):
         table[name] = texts(table, name)
-    if ALL in table["model"].unique():
-        raise ValueError(f"a model is called {ALL!r}, which stands for all models in the tables: rename it")
+    for name, what in (("model", "models"), ("dataset", "data sets")):
+        if ALL in table[name].unique():
+            raise ValueError(
+                f"a {name} is called {ALL!r}, which stands for all {what} in the tables: rename it"
+            )
     for name in ("dataset", "model", "transformation", "task"):
         if table[name].isna().any():
             raise ValueError(f"the column {name} has gaps: every row needs a {name}")
@@ -190,6 +199,7 @@ def _stored(path: Path, storage: str | None) -> tuple[pd.DataFrame, Record]:
             environment=store.environment(),
             place=store.place,
             sources={entry.name: entry.source for entry in entries},
+            checksums={entry.name: entry.split.checksum for entry in entries},
             own_split=frozenset(entry.name for entry in entries if entry.split.rows is None),
             n_runs=counted.n_runs,
             n_trainings=counted.n_trainings,

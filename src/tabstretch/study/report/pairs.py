@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
 from functools import partial
-from typing import Any
 
 import pandas as pd
 
@@ -15,7 +12,7 @@ from tabstretch.study.figures.style import task_groups
 from tabstretch.study.report.findings import Findings
 from tabstretch.study.report.pictures import Picture, short_names
 from tabstretch.study.report.sections import Section
-from tabstretch.study.report.sheets import Cell, Column, Layout, Sheet, grid_sheet
+from tabstretch.study.report.sheets import Layout, Sheet, grid_sheet, plain_sheet
 from tabstretch.study.statistics.panels import ALL
 
 _STRETCHES = ("stretch_sup", "stretch_unsup")
@@ -66,29 +63,45 @@ def _rates_sheet(pairs: pd.DataFrame) -> Sheet:
 
 def pairs_section(findings: Findings) -> Section:
     """Wins, losses and ties of every pair, and the panels behind them."""
-    text = ("Each panel once for every pair, under the same rule.",)
+    text = (
+        "Each panel once for every pair, under the same rule. A panel above the diagonal is better under the "
+        "transformation that the figure is about. Every pair is drawn: the leader and the paper's stretches "
+        "against all others, then what is left.",
+    )
     pictures = [
         drawn
-        for number, name in enumerate(_drawn(findings))
-        for drawn in _scatters(findings.rows, name, folded=number > 0)
+        for number, (name, points) in enumerate(_drawn(findings))
+        for drawn in _scatters(points, name, number)
     ]
     return Section("pairs", "Wins, losses and ties", text, (*pictures, _pairs_sheet(findings.pairs)))
 
 
-def _drawn(findings: Findings) -> list[str]:
-    """Return the leader, and the paper's stretches where there are any."""
+def _drawn(findings: Findings) -> list[tuple[str, pd.DataFrame]]:
+    """Return transformations, the leader first, and the panels of each against those still to be drawn."""
     names = findings.scores["transformation"].unique().tolist()
-    return list(dict.fromkeys([findings.order[0], *[name for name in _STRETCHES if name in names]]))
+    stretches = [name for name in _STRETCHES if name in names]
+    whole = dict.fromkeys([findings.order[0], *stretches])
+    drawn: list[str] = []
+    found = []
+    for name in dict.fromkeys([*whole, *findings.order, *names]):
+        points = statistics.pair_points(findings.rows, name)
+        if name not in whole:
+            points = points[~points["second"].isin(drawn)]
+        drawn.append(name)
+        if len(points):
+            found.append((name, points))
+    return found
 
 
-def _scatters(rows: pd.DataFrame, name: str, folded: bool) -> list[Picture]:
-    points = statistics.pair_points(rows, name)
+def _scatters(points: pd.DataFrame, name: str, number: int) -> list[Picture]:
+    against = points["second"].unique().tolist()
+    other = display_name(against[0]) if len(against) == 1 else f"{len(against)} others"
     return [
         Picture(
-            f"pairs-{_identifier(name)}-{tasks}",
-            f"{display_name(name)} against each other transformation, {tasks}",
+            f"pairs-{number + 1}-{_identifier(name)}-{tasks}",  # letters alone need not be unique
+            f"{display_name(name)} against {other}, {tasks}",
             partial(draw_pairs, short_names(points), tasks),
-            folded=folded,
+            folded=number > 0,
         )
         for tasks in ("classification", "regression")
         if (points["tasks"] == tasks).any()
@@ -96,32 +109,18 @@ def _scatters(rows: pd.DataFrame, name: str, folded: bool) -> list[Picture]:
 
 
 def _identifier(name: str) -> str:
-    return "".join(letter if letter.isascii() and letter.isalnum() else "-" for letter in name)
+    return "".join(letter if letter.isascii() and letter.isalnum() else "-" for letter in name[:40])
 
 
 def _pairs_sheet(pairs: pd.DataFrame) -> Sheet:
-    shown = pairs[pairs["model"] == ALL]
-    layout = Layout(digits={"win_rate": 3}, choose=("tasks", "first", "second"))
-    columns = ["tasks", "first", "second", "wins", "losses", "ties", "win_rate", "n_left_out"]
-    heads = tuple(layout.column(name, shown[name]) for name in columns)
-    rows = [
-        tuple(_pair_cell(layout, record, name) for name in columns) for record in shown.to_dict("records")
-    ]
-    heads = tuple(Column("Against", "text", True) if head.title == "Second" else head for head in heads)
-    return Sheet(
+    chosen = pairs[pairs["model"] == ALL]
+    return plain_sheet(
         "win_loss_tie",
         "Wins, losses and ties of every pair",
-        heads,
-        rows,
         pairs,
+        shown=chosen[["tasks", "first", "second", "wins", "losses", "ties", "win_rate", "n_left_out"]],
+        layout=Layout(choose=("tasks", "first", "second"), headings={"second": "Against"}),
+        paper={name: chosen[f"{name}_paper"] for name in ("wins", "losses")},
         caption="All networks together; the exported table has each. Left out are panels in which one of the "
         "two was not run or neither has a value.",
     )
-
-
-def _pair_cell(layout: Layout, record: Mapping[Any, Any], name: str) -> Cell:
-    cell = layout.cell(name, record[name])
-    printed = record.get(f"{name}_paper")
-    if printed is None or math.isnan(printed):
-        return cell
-    return Cell(cell.text, cell.value, paper=str(int(printed)))

@@ -37,6 +37,10 @@ _PIXELS = 97
 """Of the page for an inch of a figure, so that its texts are as large as those of tables."""
 
 
+_LEAST_SCALE = 0.8
+"""Letters of a figure are 12 pixels high; smaller than 10 they are hard to read."""
+
+
 @dataclass(frozen=True, eq=False)
 class Picture:
     """A figure on the page, drawn when it is asked for. `name` begins the ids in it and must be unique."""
@@ -59,6 +63,11 @@ class Picture:
         return round(_PIXELS * self.figure.get_figwidth())
 
     @property
+    def least_width(self) -> int:
+        """In pixels, below which letters are too small."""
+        return round(_LEAST_SCALE * self.width)
+
+    @property
     def svg(self) -> str:
         """The element of the page."""
         return inline_svg(svg_text(self.figure), self.name)
@@ -71,12 +80,17 @@ def short_names(table: pd.DataFrame) -> pd.DataFrame:
     names += [str(name) for name in (*table.index, *table.columns) if isinstance(name, str)]
     cut: dict[str, str] = {}
     for name in dict.fromkeys(names):
-        plain = " ".join(name.split())
-        cut[name] = plain if len(plain) <= _LONGEST else f"{plain[: _LONGEST - 1]}…"
+        cut[name] = cut_name(name)
         while list(cut.values()).count(cut[name]) > 1:  # two that begin alike
             cut[name] += "'"
     shown = table.assign(**{column: table[column].map(cut) for column in named})
     return shown.rename(index=cut, columns=cut)
+
+
+def cut_name(name: str) -> str:
+    """Return a name as figures have room for it: in one line, its end left out if it is long."""
+    plain = " ".join(name.split())
+    return plain if len(plain) <= _LONGEST else f"{plain[: _LONGEST - 1]}…"
 
 
 def svg_text(figure: Figure) -> str:

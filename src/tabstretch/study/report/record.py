@@ -9,10 +9,12 @@ import pandas as pd
 
 from tabstretch.study import statistics
 from tabstretch.study.figures import display_name
+from tabstretch.study.paper import paper_table
 from tabstretch.study.plan_text import plan_text
 from tabstretch.study.report.material import Material, Record
 from tabstretch.study.report.sections import Section, counted, listed
 from tabstretch.study.report.sheets import Layout, Sheet, entries_sheet, plain_sheet
+from tabstretch.study.report.summary import shared_datasets
 from tabstretch.study.statistics.composition import composition_of
 from tabstretch.study.statistics.panels import PANEL
 
@@ -82,10 +84,36 @@ def _datasets_sheet(material: Material) -> Sheet:
     for name in known:
         if name.startswith("n_"):  # a file may have gaps, which make floats of all
             table[name] = pd.to_numeric(table[name]).astype("Int64")
+    if {"n_train", "n_val", "n_test"} <= set(known):
+        rows = table[["n_train", "n_val", "n_test"]].sum(axis=1, skipna=False)
+        table.insert(table.columns.tolist().index("n_train"), "n_rows", rows)
+    if material.signals is not None:
+        ratios = table["dataset"].map(dict(material.signals.imbalance)).astype("float64")
+        table.insert(len(table.columns) - ("checksum" in known), "imbalance_ratio", ratios)
     layout = Layout(
-        choose=("task", "composition"), code=("source", "checksum"), headings={"checksum": "SHA-256"}
+        digits={"imbalance_ratio": 3},
+        choose=("task", "composition"),
+        code=("source", "checksum"),
+        headings={"checksum": "SHA-256"},
     )
-    return plain_sheet("data", "Data sets", table, layout=layout, caption="Sizes are numbers of rows.")
+    ratio = " The imbalance ratio is that of the largest class to the smallest."
+    return plain_sheet(
+        "data",
+        "Data sets",
+        table,
+        layout=layout,
+        paper=_facts_in_paper(table),
+        caption=f"Train, validation and test are numbers of rows."
+        f"{ratio if 'imbalance_ratio' in table.columns else ''}",
+    )
+
+
+def _facts_in_paper(table: pd.DataFrame) -> dict[str, pd.Series]:
+    """Return what the paper prints of the same data sets, by column."""
+    printed = paper_table("datasets").set_index("dataset")
+    printed = printed.reindex(table["dataset"].where(table["dataset"].isin(shared_datasets(table))))
+    columns = ("n_numeric", "n_categorical", "n_rows", "imbalance_ratio", "n_classes")
+    return {name: printed[name] for name in columns if name in table.columns}
 
 
 def failures_section(material: Material) -> Section:

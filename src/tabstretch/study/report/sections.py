@@ -24,6 +24,11 @@ class Section:
         """The tables."""
         return [item for item in self.items if isinstance(item, Sheet)]
 
+    @property
+    def pictures(self) -> list[Picture]:
+        """The figures."""
+        return [item for item in self.items if isinstance(item, Picture)]
+
 
 def counted(number: int, one: str, many: str | None = None) -> str:
     """Say how many.

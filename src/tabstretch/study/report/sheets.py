@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from numbers import Integral, Real
 from typing import Any, Literal
 
@@ -34,6 +34,8 @@ HEADINGS = {
     "n_train": "Train",
     "n_val": "Validation",
     "n_test": "Test",
+    "n_rows": "Rows",
+    "imbalance_ratio": "Imbalance ratio",
     "mean_rank": "Mean rank",
     "std_rank": "± std",
     "p_value": "p",
@@ -170,6 +172,7 @@ def plain_sheet(
     *,
     layout: Layout | None = None,
     shown: pd.DataFrame | None = None,
+    paper: Mapping[str, pd.Series] | None = None,
     caption: str = "",
     folded: bool = False,
 ) -> Sheet:
@@ -185,6 +188,8 @@ def plain_sheet(
         How its entries are written.
     shown : DataFrame, default=None
         What is read: some rows and columns of it; by default all.
+    paper : mapping of str to Series, default=None
+        By column, what the paper prints in the rows of `shown`, NaN where it prints nothing.
     """
     layout = layout or Layout()
     shown = data if shown is None else shown
@@ -194,6 +199,13 @@ def plain_sheet(
         tuple(layout.cell(column, value) for column, value in zip(names, row, strict=True))
         for row in shown.itertuples(index=False, name=None)
     ]
+    for column, printed in (paper or {}).items():
+        place, digits = names.index(column), layout.digits.get(column, 0)
+        for number, value in enumerate(printed):
+            if not math.isnan(value):
+                written = number_cell(float(value) if digits else int(value), digits).text
+                beside = replace(rows[number][place], paper=written)
+                rows[number] = (*rows[number][:place], beside, *rows[number][place + 1 :])
     return Sheet(name, title, columns, rows, data, caption, folded)
 
 

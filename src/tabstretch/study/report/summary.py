@@ -133,9 +133,9 @@ def _evidence(findings: Findings) -> str:
         n = f"{row['n_datasets']:.0f}"
         if row["low"] == row["low"]:
             verdict = (
-                "the lead would probably hold on other data sets like these"
+                "it would probably lead on other data sets like these"
                 if row["low"] > 0
-                else "which includes 0: these data sets do not decide between the two"
+                else "0 is among these, so the data sets do not decide between the two"
             )
             said.append(
                 f"Resampling the {n} data sets puts its lead over {display_name(findings.order[1])} between "

@@ -19,11 +19,15 @@ from tabstretch.study.report.material import Material
 from tabstretch.study.report.noise import noise_section
 from tabstretch.study.report.page import html_page
 from tabstretch.study.report.pairs import pairs_section, win_rates_section
+from tabstretch.study.report.pictures import write_figure
 from tabstretch.study.report.record import failures_section, rerun_section, run_section
 from tabstretch.study.report.sections import Section
+from tabstretch.study.report.signals import signals_section
 from tabstretch.study.report.summary import summary, warnings_of
 
 FORMATS = {"csv": ".csv", "parquet": ".parquet", "latex": ".tex", "markdown": ".md"}
+"""Of tables."""
+FIGURE_FORMATS = ("svg", "png", "pdf")
 
 
 def write_report(material: Material, path: Path) -> None:
@@ -54,10 +58,7 @@ def write_tables(material: Material, folder: Path, format: str) -> list[Path]:
     """
     if format not in FORMATS:
         raise StudyError(f"format must be one of {', '.join(FORMATS)}, got {format!r}")
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise StudyError(f"{folder} cannot be made: {error}") from error
+    _make(folder)
     _, sections = report_sections(material)
     paths = []
     for sheet in (sheet for section in sections for sheet in section.sheets):
@@ -68,6 +69,36 @@ def write_tables(material: Material, folder: Path, format: str) -> list[Path]:
             write_text(latex(sheet) if format == "latex" else markdown(sheet), path)
         paths.append(path)
     return paths
+
+
+def write_figures(material: Material, folder: Path, format: str) -> list[Path]:
+    """Write every figure to a file of its own and return the files.
+
+    Parameters
+    ----------
+    material : Material
+        A study or results.
+    folder : Path
+        It is made if it does not exist.
+    format : {"svg", "png", "pdf"}
+        All at the size of a printed page, PNG at 200 dots per inch.
+    """
+    if format not in FIGURE_FORMATS:
+        raise StudyError(f"format must be one of {', '.join(FIGURE_FORMATS)}, got {format!r}")
+    _make(folder)
+    _, sections = report_sections(material)
+    paths = []
+    for picture in (picture for section in sections for picture in section.pictures):
+        paths.append(folder / f"{picture.name}.{format}")
+        write_figure(picture.figure, paths[-1])
+    return paths
+
+
+def _make(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StudyError(f"{folder} cannot be made: {error}") from error
 
 
 def report_sections(material: Material) -> tuple[list[str], list[Section]]:
@@ -82,6 +113,8 @@ def report_sections(material: Material) -> tuple[list[str], list[Section]]:
         sections.append(datasets_section(material.results))
         costs = costs_section(material.results)
         sections += [costs] if costs else []
+    data = None if material.signals is None else signals_section(material.signals)
+    sections += [data] if data else []
     sections += [run_section(material), failures_section(material), rerun_section(material)]
     return warnings_of(material, findings), sections
 
