@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tabstretch._cells import Cells, Column
 from tabstretch._folds import Folds
-from tabstretch._kernels import add_codes, add_values
+from tabstretch._kernels import add_codes, add_numbers, add_values
 from tabstretch._target import Target
 
 
@@ -117,6 +117,8 @@ def sum_cells(
     weight = np.empty(0) if weight is None else weight
     if target.codes is not None:
         add_codes(cells.index, group, target.codes, weight, start, stop, sums)
+    elif target.n_outputs == 1:
+        add_numbers(cells.index, group, target.values, weight, sums)
     else:
         add_values(cells.index, group, target.values, target.square, weight, start, stop, sums)
     return sums[:-1]

@@ -31,6 +31,10 @@ def find_interval(value, slot, edges, n_intervals, first):
     """Return t with edges[t] <= value < edges[t + 1], given the value's slot in the guide table."""
     low = np.int64(first[slot])
     high = np.int64(first[slot + SLOT_REACH])
+    if high - low <= 2 and low + 2 < n_intervals:  # nearly always: without branches, which are guessed wrong
+        low += value >= edges[low + 1]
+        low += value >= edges[low + 1]
+        return low
     while high - low > 8:
         middle = (low + high) // 2
         if value >= edges[middle]:
@@ -74,13 +78,6 @@ def describe_cells(x, weight, index, origin, cells):
 @kernel
 def add_values(index, group, values, square, weight, start, stop, sums):
     weighted = len(weight) > 0
-    if stop - start == 1:  # without an inner loop, twice as fast
-        for i in range(len(index)):
-            w = weight[i] if weighted else 1.0
-            sums[index[i], group[i], 0] += w
-            sums[index[i], group[i], 1] += w * square[i]
-            sums[index[i], group[i], 2] += w * values[i, start]
-        return
     for i in range(len(index)):
         cell = sums[index[i], group[i]]
         w = weight[i] if weighted else 1.0
@@ -88,6 +85,19 @@ def add_values(index, group, values, square, weight, start, stop, sums):
         cell[1] += w * square[i]
         for j in range(start, stop):
             cell[2 + j - start] += w * values[i, j]
+
+
+@kernel
+def add_numbers(index, group, values, weight, sums):
+    """Do the same for a single output, of which there may be very many rows."""
+    weighted = len(weight) > 0
+    for i in range(len(index)):
+        cell = sums[index[i], group[i]]
+        value = values[i, 0]
+        w = weight[i] if weighted else 1.0
+        cell[0] += w
+        cell[1] += w * value * value
+        cell[2] += w * value
 
 
 @kernel
@@ -113,7 +123,8 @@ def deal_rows(labels, decks, place, state, fold):
         state ^= state >> np.uint64(7)
         state ^= state << np.uint64(17)
         first = place[label]
-        other = first + np.int64(state >> np.uint64(33)) % (n_folds - first)
+        # A high part of a product, as a remainder would take most of the time.
+        other = first + np.int64(((state >> np.uint64(32)) * np.uint64(n_folds - first)) >> np.uint64(32))
         card = decks[label, other]
         decks[label, other] = decks[label, first]
         decks[label, first] = card
