@@ -17,7 +17,7 @@ from tabstretch._extras import import_extra
 from tabstretch._sources import Source, check_differ, explained
 
 # Read at once; no row may be longer.
-_BLOCK_BYTES = 1 << 24
+_BLOCK_BYTES = 1 << 22
 # What stands for a missing number, beside nothing at all: the list of pandas and pyarrow.
 _MISSING = (
     *("", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>"),

@@ -102,10 +102,8 @@ class TrainingColumns:
         source.require(targets)
         source.require_numbers([*columns, *weights])
         if not columns:
-            names = shortened(source.schema.names)
-            raise ValueError(
-                f"{source.paths[0]} has no columns of numbers to stretch, only {names}{source.hint}"
-            )
+            names = shortened(source.schema.names) + source.hint
+            raise ValueError(f"{source.paths[0]} has no columns of numbers to stretch, only {names}")
 
     def batches(self) -> Iterator[tuple[int, tuple[Any, Any, Any]]]:
         """Yield the number of rows and X, y and weight of one batch after the other."""

@@ -43,9 +43,8 @@ class Source(ABC):
         for path, schema in zip(self.paths, self.schemas, strict=True):
             missing = [name for name in names if name not in schema.names]
             if missing:
-                raise ValueError(
-                    f"{path} lacks the columns {shortened(missing)}; it has {shortened(schema.names)}{self.hint}"
-                )
+                names = shortened(schema.names) + self.hint
+                raise ValueError(f"{path} lacks the columns {shortened(missing)}; it has {names}")
 
     def require_numbers(self, names: Collection[str], advice: str = "leave it out of columns") -> None:
         """Check that all files have these columns, and that they hold numbers or truth values."""
