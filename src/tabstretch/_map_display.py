@@ -14,7 +14,14 @@ from tabstretch._extras import import_extra
 from tabstretch._monotone import MonotoneMap
 from tabstretch._widths import range_shares
 
-_VIEW_COLORS = {"value": "C0", "rank": "C1", "target": "C2"}
+# Broken lines, since views may lie on each other.
+_VIEW_STYLES: dict[str, dict[str, Any]] = {
+    "value": {"color": "C0"},
+    "rank": {"color": "C1"},
+    "target": {"color": "C2", "linestyle": "--"},
+    "min-max": {"color": "grey", "linestyle": ":", "label": "not stretched"},
+    "blend": {"color": "black", "label": "stretched"},
+}
 
 
 class MapPicture(NamedTuple):
@@ -72,27 +79,24 @@ def _draw_by_value(axis: Any, picture: MapPicture, name: str) -> None:
         if view == "blend":
             draw_map(axis, map_, bin_colors(map_))
         else:
-            axis.plot(
-                map_.edges, map_.values[: len(map_.edges)], color=_VIEW_COLORS[view], label=view, marker="."
-            )
+            outputs = map_.values[: len(map_.edges)]
+            axis.plot(map_.edges, outputs, label=view, marker=".", **_VIEW_STYLES[view])
     if len(picture.maps) > 1:
         axis.legend(fontsize="small", loc="best")
     axis.set(title="the stretch", xlabel=name, ylabel=f"stretched {name}")
 
 
 def _draw_by_rank(axis: Any, picture: MapPicture, name: str) -> None:
-    for view, outputs in picture.by_rank.items():
-        style: dict[str, Any] = {"color": _VIEW_COLORS.get(view, "black"), "label": view, "linewidth": 1.5}
-        if view == "min-max":
-            style |= {"color": "grey", "linestyle": "--", "label": "not stretched"}
-        elif view == "blend":
-            style["label"] = "stretched"
-        axis.plot(picture.ranks, outputs, **style)
-    height = 0.02 if picture.by_rank else 0.5
-    axis.text(0.5, height, picture.note or "", transform=axis.transAxes, ha="center", fontsize="small")
     if not picture.by_rank:
+        axis.text(0.5, 0.5, picture.note or "", transform=axis.transAxes, ha="center")
         axis.set_axis_off()
         return
+    for view, outputs in picture.by_rank.items():
+        axis.plot(picture.ranks, outputs, **{"label": view, "linewidth": 1.5, **_VIEW_STYLES[view]})
     axis.legend(fontsize="small", loc="best")
-    axis.set(title="by rank", xlabel=f"share of rows with smaller {name}", ylabel=f"stretched {name}")
+    axis.set(xlabel=f"share of rows with smaller {name}", ylabel=f"stretched {name}")
+    if picture.note:
+        axis.set_title(f"by rank: {picture.note}", fontsize="small", wrap=True)
+    else:
+        axis.set_title("by rank")
     axis.margins(x=0.02, y=0.02)
