@@ -2,11 +2,14 @@
 
 import importlib.util
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from tabstretch.cli import main
 
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -37,6 +40,20 @@ def test_code_blocks_run(document: Path, tmp_path: Path, monkeypatch: pytest.Mon
                 pytest.importorskip(library)
         exec(compile(block, document.name, "exec"), names)
     matplotlib.close("all")
+
+
+def test_commands_of_the_shell_page_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for library in ("pyarrow", "matplotlib", "skl2onnx", "torch"):
+        pytest.importorskip(library)
+    monkeypatch.chdir(tmp_path)
+    page = (ROOT / "docs" / "deploy" / "shell.md").read_text()
+    for block in PYTHON_BLOCK.findall(page):
+        exec(compile(block, "shell.md", "exec"), {})
+    commands = [line for line in page.splitlines() if line.startswith("tabstretch ")]
+    for command in commands:
+        assert main(shlex.split(command)[1:]) == 0, command
+    written = {"map.json", "stretched.parquet", "area.png", "map.onnx", "map.pt2"}
+    assert {path.name for path in tmp_path.iterdir()} == {"houses.parquet", *written}
 
 
 def test_readme_has_code_that_runs() -> None:

@@ -13,6 +13,9 @@ hold the estimators. `_export` takes what was fitted elsewhere: to JSON (`_savin
 Data that do not fit into memory come in batches (`_batches`), from Parquet files (`_parquet`) or a cluster
 (`tabstretch.dask`). Each part is compressed (`_parts`, its columns by `_merging` and its target by
 `_target_parts`), and `_whole` fits all columns from what the merged parts keep.
+
+Files are read as sources (`_sources`, `_csv`) and rewritten, stretched, in a stream (`_rewriting`);
+`_map_display` draws maps without data. `cli` has these as verbs.
 """
 
 from importlib.metadata import version as _version

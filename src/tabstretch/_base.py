@@ -45,7 +45,10 @@ class BaseStretch(ExportMixin, OneToOneFeatureMixin, TransformerMixin, BaseEstim
             float32 for float32 input, else float64.
         """
         check_is_fitted(self, "maps_")
-        X = check_matrix(self, X, reset=False)
+        return self._stretched(check_matrix(self, X, reset=False))
+
+    def _stretched(self, X: NDArray[Any]) -> NDArray[Any]:
+        """Stretch every column of a matrix."""
         if len(self.views_) == 1:
             return self._forward[0](X, self.n_jobs)
         out = np.empty((len(X), self._n_outputs), dtype=X.dtype)

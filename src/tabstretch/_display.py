@@ -133,9 +133,9 @@ class StretchDisplay:
             _, axes = pyplot.subplots(1, n_panels, figsize=(4 * n_panels, 3.6), layout="constrained")
         left, middle, right, *more = axes
         stretched = self.stretch(self.positions)
-        colors = pyplot.get_cmap("viridis")(np.linspace(0.0, 0.92, max(len(self.stretch.edges) - 1, 1)))
+        colors = bin_colors(self.stretch)
         self._draw_target(left, self.positions, self.stretch.edges, colors)
-        self._draw_map(middle, colors)
+        draw_map(middle, self.stretch, colors)
         self._draw_target(right, stretched, self.stretch.values, colors)
         what = "target" if self.spread is None else "prediction"
         left.set(title=f"{what} over the column", xlabel=self.feature_name, ylabel=self._target_label())
@@ -145,7 +145,7 @@ class StretchDisplay:
         if len(self.curve_names) > 1:
             right.legend(fontsize="small", loc="best")
         if more and self.variations is not None:
-            self._draw_variations(more[0], self.variations)
+            draw_variations(more[0], self.variations, self.feature_name)
         self.figure_, self.axes_ = left.figure, np.array([left, middle, right, *more])
         return self
 
@@ -168,24 +168,34 @@ class StretchDisplay:
                 axis.fill_between(place, curve - own, curve + own, color=color, alpha=alpha, linewidth=0)
         axis.margins(x=0)
 
-    def _draw_variations(self, axis: Any, variations: dict[str, Column]) -> None:
-        """Draw shares of the total in each bin, all bins equally wide, so that dense regions can be seen."""
-        for name, variation in variations.items():
-            edges = np.linspace(0.0, 1.0, len(variation) + 1)
-            color, style = ("C1", "--") if name == "marginal" else ("black", "-")
-            axis.stairs(variation, edges, label=name, linestyle=style, color=color, linewidth=1.5)
-        axis.set(title="variation in each bin", xlabel=f"{self.feature_name}, by rank", ylabel="variation")
-        axis.margins(x=0)
-        axis.set_ylim(bottom=0)
+
+def bin_colors(stretch: MonotoneMap) -> Column:
+    """Return a colour for each bin, at least one."""
+    colormaps = import_extra("matplotlib", "plot").colormaps
+    return np.asarray(colormaps["viridis"](np.linspace(0.0, 0.92, max(len(stretch.edges) - 1, 1))))
+
+
+def draw_variations(axis: Any, variations: dict[str, Column], feature_name: str) -> None:
+    """Draw the variation in each bin, all bins equally wide, so that dense regions can be seen."""
+    for name, variation in variations.items():
+        edges = np.linspace(0.0, 1.0, len(variation) + 1)
+        color, style = ("C1", "--") if name == "marginal" else ("black", "-")
+        axis.stairs(variation, edges, label=name, linestyle=style, color=color, linewidth=1.5)
+    axis.set(title="variation in each bin", xlabel=f"{feature_name}, by rank", ylabel="variation")
+    axis.margins(x=0)
+    axis.set_ylim(bottom=0)
+    if len(variations) > 1:
         axis.legend(fontsize="small", loc="best")
 
-    def _draw_map(self, axis: Any, colors: Column) -> None:
-        edges, values = self.stretch.edges, self.stretch.values
-        for bin_, color in enumerate(colors[: max(len(edges) - 1, 0)]):
-            axis.plot(edges[bin_ : bin_ + 2], values[bin_ : bin_ + 2], color=color, linewidth=2.5)
-        marker = "o" if len(edges) <= 20 else "|"
-        axis.plot(edges, values[: len(edges)], marker, color="black", markersize=4, linestyle="none")
-        axis.margins(x=0.02, y=0.02)
+
+def draw_map(axis: Any, stretch: MonotoneMap, colors: Column) -> None:
+    """Draw a map, each bin in its colour."""
+    edges, values = stretch.edges, stretch.values
+    for bin_, color in enumerate(colors[: max(len(edges) - 1, 0)]):
+        axis.plot(edges[bin_ : bin_ + 2], values[bin_ : bin_ + 2], color=color, linewidth=2.5)
+    marker = "o" if len(edges) <= 20 else "|"
+    axis.plot(edges, values[: len(edges)], marker, color="black", markersize=4, linestyle="none")
+    axis.margins(x=0.02, y=0.02)
 
 
 def smoothed_target(estimator: Any, x: NDArray[Any], y: NDArray[Any]) -> tuple[Column, Column, list[str]]:

@@ -1,11 +1,9 @@
-"""Fit a stretch on Parquet files of any size."""
+"""Fit a stretch on files of any size."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from glob import glob
 from typing import Any
 
 import numpy as np
@@ -15,6 +13,7 @@ from tabstretch._base import BaseStretch
 from tabstretch._batches import block_rows
 from tabstretch._extras import import_extra
 from tabstretch._progress import with_progress
+from tabstretch._sources import ParquetSource, Source, find_files, is_number, matrix, numbers, shortened
 from tabstretch._transformers import StretchTransformer, SupervisedStretchTransformer
 
 
@@ -38,7 +37,8 @@ def fit_parquet(
     target : str or list of str, default=None
         Column or columns of the target.
     columns : list of str, default=None
-        The columns to stretch; None means all columns of numbers but the target and the weight.
+        The columns to stretch; None means all columns of numbers but the target, the weight and what pandas
+        has stored as its index.
     weight : str, default=None
         Column of the weights of rows.
     transformer : SupervisedStretchTransformer or StretchTransformer, default=None
@@ -55,106 +55,79 @@ def fit_parquet(
         raise TypeError(
             f"transformer must be a SupervisedStretchTransformer or a StretchTransformer, got {transformer!r}"
         )
-    files = ParquetFiles(path, target, columns, weight)
-    batches = with_progress(files.batches(), files.n_rows, "fitting")
-    return transformer._fit_named(batches, files.columns)
+    targets = [target] if isinstance(target, str) else list(target or [])
+    chosen = None if columns is None else _names("columns", columns)
+    return fit_source(ParquetSource(find_files(path)), targets, chosen, weight, transformer)
 
 
-class ParquetFiles:
-    """Some columns of Parquet files, read one after the other."""
+def fit_source(
+    source: Source,
+    targets: list[str],
+    columns: list[str] | None,
+    weight: str | None,
+    transformer: BaseStretch,
+    skip: Collection[str] = (),
+) -> Any:
+    """Fit on files; without `columns` on all columns of numbers that are not skipped."""
+    if source.n_rows == 0:
+        raise ValueError(f"{source.paths[0]} has no rows to fit on")
+    if columns is None:
+        source.require(skip)
+        columns = numeric_columns(source.schema, {*targets, weight, *skip})
+    training = TrainingColumns(source, targets, columns, weight)
+    batches = with_progress(training.batches(), source.n_rows, "fitting")
+    return transformer._fit_named(batches, columns)
 
-    def __init__(self, path: Any, target: Any, columns: Any, weight: str | None) -> None:
-        self._parquet = import_extra("pyarrow.parquet", "parquet")
-        self._arrow = import_extra("pyarrow", "parquet")
-        self.paths = find_files(path)
-        self.targets = [target] if isinstance(target, str) else list(target or [])
-        self.weight = weight
-        schema = self._parquet.read_schema(self.paths[0])
-        self.columns = self._numeric(schema) if columns is None else _names("columns", columns)
-        self._wanted = [*self.columns, *self.targets, *([weight] if weight is not None else [])]
+
+def numeric_columns(schema: Any, others: Collection[str | None]) -> list[str]:
+    """Return the columns of numbers but for some, and but for what pandas has stored as its index."""
+    index = (schema.pandas_metadata or {}).get("index_columns", [])
+    return [
+        field.name
+        for field in schema
+        if field.name not in others and field.name not in index and is_number(field.type)
+    ]
+
+
+class TrainingColumns:
+    """The columns of files that a fit needs, as arrays."""
+
+    def __init__(self, source: Source, targets: list[str], columns: list[str], weight: str | None) -> None:
+        self._source, self._targets, self._columns, self._weight = source, targets, columns, weight
+        weights = [] if weight is None else [weight]
+        self._wanted = [*columns, *targets, *weights]
         twice = sorted({name for name in self._wanted if self._wanted.count(name) > 1})
         if twice:
             raise ValueError(f"each column has one part, got {twice} more than once")
-        if not self.columns:
-            raise ValueError(f"{self.paths[0]} has no columns of numbers to stretch, only {schema.names}")
-        self.n_rows = sum(self._check_file(path) for path in self.paths)
+        source.require(targets)
+        source.require_numbers([*columns, *weights])
+        if not columns:
+            names = shortened(source.schema.names) + source.hint
+            raise ValueError(f"{source.paths[0]} has no columns of numbers to stretch, only {names}")
 
     def batches(self) -> Iterator[tuple[int, tuple[Any, Any, Any]]]:
         """Yield the number of rows and X, y and weight of one batch after the other."""
-        for batch in _read_ahead(self._record_batches()):
-            yield batch.num_rows, self._as_arrays(batch)
+        row = 0
+        for batch in _read_ahead(self._source.batches(self._wanted, block_rows(len(self._columns)))):
+            yield batch.num_rows, self._as_arrays(batch, row)
+            row += batch.num_rows
 
-    def _record_batches(self) -> Iterator[Any]:
-        size = block_rows(len(self.columns))
-        for path in self.paths:
-            with self._parquet.ParquetFile(path) as file:
-                # Row group by row group: across them pyarrow spends most of its time on fresh memory.
-                for group in range(file.num_row_groups):
-                    yield from file.iter_batches(size, row_groups=[group], columns=self._wanted)
-
-    def _as_arrays(self, batch: Any) -> tuple[Any, Any, Any]:
-        X = np.empty((batch.num_rows, len(self.columns)), order="F")
-        for j, name in enumerate(self.columns):
-            X[:, j] = self._numbers(batch.column(name))
+    def _as_arrays(self, batch: Any, row: int) -> tuple[Any, Any, Any]:
+        X = matrix(batch, self._columns, row)
         y = None
-        if self.targets:
-            outputs = [self._labels(batch.column(name)) for name in self.targets]
+        if self._targets:
+            outputs = [_labels(batch.column(name)) for name in self._targets]
             y = outputs[0] if len(outputs) == 1 else np.column_stack(outputs)
-        weight = None if self.weight is None else self._numbers(batch.column(self.weight))
-        return X, y, weight
-
-    def _numbers(self, column: Any) -> NDArray[Any]:
-        if column.type == self._arrow.bool_():
-            column = column.cast(self._arrow.int8())
-        column = column.cast(self._arrow.float64(), safe=False)
-        return np.asarray(column.to_numpy(zero_copy_only=False))
-
-    def _labels(self, column: Any) -> NDArray[Any]:
-        types = self._arrow.types
-        if types.is_dictionary(column.type):
-            column = column.dictionary_decode()
-        if types.is_decimal(column.type):
-            return self._numbers(column)
-        return np.asarray(column.to_numpy(zero_copy_only=False))
-
-    def _is_number(self, kind: Any) -> bool:
-        types = self._arrow.types
-        return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind))
-
-    def _numeric(self, schema: Any) -> list[str]:
-        others = {*self.targets, self.weight}
-        return [field.name for field in schema if field.name not in others and self._is_number(field.type)]
-
-    def _check_file(self, path: str) -> int:
-        """Check that a file has the columns wanted, and return its number of rows."""
-        with self._parquet.ParquetFile(path) as file:
-            schema, n_rows = file.schema_arrow, file.metadata.num_rows
-        missing = [name for name in self._wanted if name not in schema.names]
-        if missing:
-            raise ValueError(f"{path} lacks the columns {missing}; it has {schema.names}")
-        for name in (name for name in self._wanted if name not in self.targets):
-            kind = schema.field(name).type
-            if not self._is_number(kind) and kind != self._arrow.bool_():
-                raise ValueError(
-                    f"column {name!r} of {path} holds {kind}, not numbers: leave it out of columns"
-                )
-        return int(n_rows)
+        return X, y, None if self._weight is None else numbers(batch.column(self._weight))
 
 
-def find_files(path: Any) -> list[str]:
-    """Return the files that a path, a pattern, a folder or a list of them stand for."""
-    if isinstance(path, Sequence) and not isinstance(path, str):
-        return [file for each in path for file in find_files(each)]
-    path = os.fspath(path)
-    if os.path.isfile(path):
-        return [path]
-    pattern = os.path.join(path, "**", "*.parquet") if os.path.isdir(path) else path
-    files = sorted(file for file in glob(pattern, recursive=True) if os.path.isfile(file))
-    if not files:
-        raise FileNotFoundError(
-            f"no Parquet files at {path!r}: give a file, a folder or a pattern like 'data/*'"
-        )
-    return files
+def _labels(column: Any) -> NDArray[Any]:
+    types = import_extra("pyarrow", "parquet").types
+    if types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    if types.is_decimal(column.type):
+        return numbers(column)
+    return np.asarray(column.to_numpy(zero_copy_only=False))
 
 
 def _names(what: str, names: Any) -> list[str]:

@@ -1,6 +1,8 @@
 """The `tabstretch` command: one small function for each verb.
 
 - `arguments`: what several verbs have in common
+- `tables`: fit, transform
+- `maps`: plot, export
 - `studies`: run, status, results, splits
 - `comparing`: compare
 - `analyses`: report, marginal, noise
@@ -19,8 +21,11 @@ from typing import NoReturn
 
 from tabstretch import __version__
 from tabstretch.cli.analyses import add_marginal, add_noise, add_report
+from tabstretch.cli.arguments import CommandError
 from tabstretch.cli.comparing import add_compare
+from tabstretch.cli.maps import add_export, add_plot
 from tabstretch.cli.studies import add_results, add_run, add_splits, add_status
+from tabstretch.cli.tables import add_fit, add_transform
 
 _REPORT = ("matplotlib", "jinja2", "scikit_posthocs")
 """Libraries of the extra `report`; all others that may be missing are of `study`."""
@@ -40,7 +45,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return int(chosen.run(chosen) or 0)
     except KeyboardInterrupt:
-        print(f"\ninterrupted; everything finished is stored. Go on with:\n  {_again()}", file=sys.stderr)
+        what = getattr(chosen, "interrupted", f"everything finished is stored. Go on with:\n  {_again()}")
+        print(f"\ninterrupted; {what}", file=sys.stderr)
         return 130
     except BrokenPipeError:  # the reader of our output has seen enough
         sys.stderr.close()
@@ -59,7 +65,7 @@ def _interrupt(_signal: int, _frame: FrameType | None) -> NoReturn:
 def _explanation(error: Exception) -> str | None:
     """Return what to tell a user, if it is an error that a user can mend."""
     # By its name, since the command must start without the extras of studies.
-    if type(error).__name__ == "StudyError":
+    if isinstance(error, CommandError) or type(error).__name__ == "StudyError":
         return str(error)
     if isinstance(error, ModuleNotFoundError) and error.name and not error.name.startswith("tabstretch"):
         extra = "report" if error.name.partition(".")[0] in _REPORT else "study"
@@ -83,6 +89,10 @@ def _parser() -> argparse.ArgumentParser:
 
 
 _VERBS = (
+    add_fit,
+    add_transform,
+    add_plot,
+    add_export,
     add_run,
     add_status,
     add_results,

@@ -3,10 +3,80 @@
 from __future__ import annotations
 
 import argparse
+import codecs
+import math
+import os
+import sys
+import warnings
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
+
+from tabstretch._loading import load
 
 Verbs: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
+
+
+class CommandError(Exception):
+    """What a user of the command can mend; its text is all they need to see."""
+
+
+def mended_by_user(run: Callable[[argparse.Namespace], None]) -> Callable[[argparse.Namespace], None]:
+    """Return a verb that tells wrong values, unreadable files and warnings in one line each."""
+
+    def told(chosen: argparse.Namespace) -> None:
+        with warnings.catch_warnings():
+            warnings.showwarning = _show_warning
+            try:
+                run(chosen)
+            except BrokenPipeError:
+                raise
+            except (ValueError, OSError) as error:
+                raise CommandError(_one_line(error)) from error
+
+    return told
+
+
+def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+    print(f"tabstretch: warning: {' '.join(str(message).split())}", file=sys.stderr)
+
+
+def _one_line(error: Exception) -> str:
+    if isinstance(error, OSError) and error.strerror:
+        where = "" if error.filename is None else f"{error.filename}: "
+        return f"{where}{error.strerror}"
+    return " ".join(str(error).split())
+
+
+def add_map(verb: argparse.ArgumentParser) -> None:
+    """Add a map that was fitted before."""
+    verb.add_argument(
+        "map", type=Path, metavar="MAP", help="a map: the JSON file of tabstretch fit or of to_json"
+    )
+
+
+def read_map(path: Path) -> Any:
+    """Load a map."""
+    if not path.is_file():
+        raise CommandError(f"there is no map {path}: tabstretch fit DATA -o {path} makes one")
+    if path.suffix != ".json":
+        raise CommandError(f"{path} is no map: the JSON file of tabstretch fit comes first")
+    return load(path)
+
+
+def check_ending(path: str | os.PathLike[str], endings: Sequence[str]) -> None:
+    """Check that the name of a file tells a format that is known."""
+    if Path(path).suffix.lower() not in endings:
+        last = f" or {endings[-1]}" if len(endings) > 1 else endings[-1]
+        raise CommandError(f"{path} must end in {', '.join(endings[:-1])}{last}")
+
+
+def check_output(output: Path, inputs: Collection[str | os.PathLike[str]]) -> None:
+    """Check that an output is no input, and that it can be there, before any work is done."""
+    if any(output.exists() and os.path.samefile(output, path) for path in inputs):
+        raise CommandError(f"{output} is read by this command: write to another file")
+    if not output.absolute().parent.is_dir():
+        raise CommandError(f"the directory of {output} does not exist: create it first")
 
 
 def add_plan(verb: argparse.ArgumentParser) -> None:
@@ -53,6 +123,36 @@ def numbers(text: str) -> tuple[float, ...]:
 def count(text: str) -> int:
     """Read a whole number, 0 or more."""
     return _whole(text, 0)
+
+
+def not_negative(text: str) -> float:
+    """Read a number, 0 or more."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = -1.0
+    if not 0.0 <= number < math.inf:
+        raise argparse.ArgumentTypeError(f"must be a number of at least 0, got {text!r}")
+    return number
+
+
+def delimiter(text: str) -> str:
+    """Read a sign; a tabulator may be spelled out."""
+    sign = {"tab": "\t", "\\t": "\t"}.get(text, text)
+    if len(sign) != 1 or not sign.isascii() or sign in '"\r\n':
+        raise argparse.ArgumentTypeError(f"must be one sign, such as ; or tab, got {text!r}")
+    return sign
+
+
+def encoding(text: str) -> str:
+    """Read the name of an encoding."""
+    try:
+        codecs.lookup(text)
+    except LookupError:
+        raise argparse.ArgumentTypeError(
+            f"must be an encoding that Python knows, such as utf-8 or latin-1, got {text!r}"
+        ) from None
+    return text
 
 
 def positive(text: str) -> int:

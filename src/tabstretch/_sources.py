@@ -1,0 +1,171 @@
+"""Files of tables, read in batches: one or several files with the same columns are a source."""
+
+from __future__ import annotations
+
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Generator, Iterator, Sequence
+from contextlib import contextmanager
+from glob import glob
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tabstretch._extras import import_extra
+
+PARQUET_ENDINGS = (".parquet", ".pq")
+CSV_ENDINGS = (".csv", ".tsv")
+_NAMES_SHOWN = 12
+
+
+class Source(ABC):
+    """Files that are read one after the other."""
+
+    paths: list[str]
+    schemas: list[Any]
+    """Names and types of the columns of each file."""
+    n_rows: int
+    hint: str = ""
+    """What may be wrong where a column is missing."""
+
+    @abstractmethod
+    def batches(self, columns: list[str] | None, size: int) -> Iterator[Any]:
+        """Yield record batches of these columns, or of all, with about `size` rows at most."""
+
+    @property
+    def schema(self) -> Any:
+        """Names and types of the columns of the first file."""
+        return self.schemas[0]
+
+    def require(self, names: Collection[str]) -> None:
+        """Check that all files have these columns."""
+        for path, schema in zip(self.paths, self.schemas, strict=True):
+            missing = [name for name in names if name not in schema.names]
+            if missing:
+                names = shortened(schema.names) + self.hint
+                raise ValueError(f"{path} lacks the columns {shortened(missing)}; it has {names}")
+
+    def require_numbers(self, names: Collection[str], advice: str = "leave it out of columns") -> None:
+        """Check that all files have these columns, and that they hold numbers or truth values."""
+        self.require(names)
+        for path, schema in zip(self.paths, self.schemas, strict=True):
+            for name in names:
+                kind = schema.field(name).type
+                if not is_number(kind) and not is_truth(kind):
+                    raise ValueError(f"column {name!r} of {path} holds {kind}, not numbers: {advice}")
+
+    def require_alike(self) -> None:
+        """Check that all files have the same columns, in the same order and of the same types."""
+        for path, schema in zip(self.paths, self.schemas, strict=True):
+            if not schema.equals(self.schema):
+                raise ValueError(
+                    f"{path} and {self.paths[0]} differ in the names, types or order of their columns: "
+                    "work on them one by one"
+                )
+
+
+class ParquetSource(Source):
+    """Parquet files, read row group by row group."""
+
+    def __init__(self, paths: Sequence[str]) -> None:
+        self._parquet = import_extra("pyarrow.parquet", "parquet")
+        self.paths = list(paths)
+        self.schemas, self.n_rows = [], 0
+        for path in self.paths:
+            with explained(path, "Parquet"), self._parquet.ParquetFile(path) as file:
+                self.schemas.append(file.schema_arrow)
+                self.n_rows += file.metadata.num_rows
+            check_differ(path, self.schemas[-1].names)
+
+    def batches(self, columns: list[str] | None, size: int) -> Iterator[Any]:
+        """Yield record batches, none of which spans row groups."""
+        for path in self.paths:
+            with explained(path, "Parquet"), self._parquet.ParquetFile(path) as file:
+                # Row group by row group: across them pyarrow spends most of its time on fresh memory.
+                for group in range(file.num_row_groups):
+                    yield from file.iter_batches(size, row_groups=[group], columns=columns)
+
+
+@contextmanager
+def explained(path: str, kind: str) -> Generator[None]:
+    """Name the file in what pyarrow says about it."""
+    arrow = import_extra("pyarrow", "parquet")
+    try:
+        yield
+    except (arrow.ArrowException, UnicodeDecodeError, OSError) as error:
+        detail = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise ValueError(f"{path} cannot be read as {kind}: {detail}") from error
+
+
+def check_differ(path: str, names: Sequence[str]) -> None:
+    """Check that no two columns of a file have the same name."""
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise ValueError(f"{path} has columns of the same name, {shortened(twice)}: rename them")
+
+
+def find_files(path: Any, endings: tuple[str, ...] = PARQUET_ENDINGS[:1]) -> list[str]:
+    """Return the files that a path, a pattern, a folder or a list of them stand for.
+
+    Of a folder these are all files with one of the endings, in folders inside it too.
+    """
+    if isinstance(path, Sequence) and not isinstance(path, str):
+        return [file for each in path for file in find_files(each, endings)]
+    path = os.fspath(path)
+    if os.path.isfile(path):
+        return [path]
+    patterns = [os.path.join(path, "**", f"*{ending}") for ending in endings]
+    found = [
+        file
+        for pattern in (patterns if os.path.isdir(path) else [path])
+        for file in glob(pattern, recursive=True)
+    ]
+    files = sorted(file for file in found if os.path.isfile(file))
+    if not files:
+        what = "CSV or Parquet" if CSV_ENDINGS[0] in endings else "Parquet"
+        raise FileNotFoundError(
+            f"no {what} files at {path!r}: give a file, a folder or a pattern like 'data/*'"
+        )
+    return files
+
+
+def shortened(names: Sequence[str]) -> str:
+    """Return names as a list that stays readable however many there are."""
+    if len(names) <= _NAMES_SHOWN:
+        return str(list(names))
+    shown = ", ".join(repr(name) for name in names[:_NAMES_SHOWN])
+    return f"[{shown}, … {len(names)} in all]"
+
+
+def is_number(kind: Any) -> bool:
+    """Tell types of numbers from truth values and everything else."""
+    types = import_extra("pyarrow", "parquet").types
+    return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind))
+
+
+def is_truth(kind: Any) -> bool:
+    """Tell the type of truth values."""
+    return bool(import_extra("pyarrow", "parquet").types.is_boolean(kind))
+
+
+def numbers(column: Any) -> NDArray[Any]:
+    """Return a column of numbers or truth values in double precision; missing ones are NaN."""
+    arrow = import_extra("pyarrow", "parquet")
+    if is_truth(column.type):
+        column = column.cast(arrow.int8())
+    column = column.cast(arrow.float64(), safe=False)
+    return np.asarray(column.to_numpy(zero_copy_only=False))
+
+
+def matrix(batch: Any, names: Sequence[str], first_row: int) -> NDArray[Any]:
+    """Return columns of a batch side by side; infinite numbers are an error that names their place."""
+    X = np.empty((batch.num_rows, len(names)), order="F")
+    for j, name in enumerate(names):
+        X[:, j] = numbers(batch.column(name))
+        infinite = np.isinf(X[:, j])
+        if infinite.any():
+            row = int(np.argmax(infinite))
+            place = f"row {first_row + row + 1}"
+            raise ValueError(f"column {name!r} holds {X[row, j]} in {place}: put a number or nothing there")
+    return X
