@@ -185,6 +185,7 @@ class _Coordinator:
         self._numbers = itertools.count()
         self._active: list[CellWork] = []
         self._jobs: dict[int, tuple[CellWork, Job]] = {}
+        self._is_waiting = False
 
     def run(self) -> None:
         """Work until everything is stored, by this coordinator or another."""
@@ -192,10 +193,21 @@ class _Coordinator:
             self._progress.message("the cluster has no workers yet; waiting for them")
         while True:
             self._fill()
-            if not self._jobs and not self._study.todo():
-                return
+            if not self._jobs:
+                left = self._study.todo()
+                if not left:
+                    return
+                self._tell_of_waiting(left)
             for finished in self._workers.finished(_POLL_SECONDS):
                 self._store_outcomes(finished)
+            self._progress.look()
+
+    def _tell_of_waiting(self, left: list[CellKey]) -> None:
+        """Say, once, that all that is left is with others."""
+        if self._workers.slots and not self._is_waiting:
+            cells = ", ".join(map(str, left[:3])) + (f" and {len(left) - 3} more" if len(left) > 3 else "")
+            self._progress.message(f"waiting for another coordinator, which works on {cells}")
+            self._is_waiting = True
 
     def _fill(self) -> None:
         """Give every free worker a job, of cells at hand first and then of new ones."""
