@@ -12,6 +12,7 @@ from sklearn.linear_model import Ridge
 from sklearn.model_selection import cross_val_score
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
+from taught import boosted
 
 from tabstretch import StretchTransformer, SupervisedStretchTransformer
 from tabstretch._cells import cut_into_cells
@@ -31,21 +32,26 @@ folds_of_both_kinds = pytest.mark.parametrize("folds", [PARTITION, SPLITS], ids=
 
 
 def target_of(kind: str) -> Target:
-    return encode_target(noisy_target(X[:, 0], kind), "continuous" if kind == "regression" else "multiclass")
+    target = encode_target(
+        noisy_target(X[:, 0], kind), "continuous" if kind == "regression" else "multiclass"
+    )
+    return with_label(target, None)
 
 
-def with_label(target: Target, row: int) -> Target:
-    """The same target but for one row, which gets another class, or a number far from all others.
+def with_label(target: Target, row: int | None) -> Target:
+    """The same target but for one row, if any, which gets another class, or a number far from all others.
 
     Units are kept: by themselves they would follow the number, and change all others alike.
     """
+    rows = [] if row is None else [row]
     if target.codes is not None:
         codes = target.codes.copy()
-        codes[row] = (codes[row] + 1) % target.n_outputs
+        codes[rows] = (codes[rows] + 1) % target.n_outputs
         return replace(target, codes=codes)
     values = target.values.copy()
-    values[row] = 1 - values[row] if target.classes is not None else 1e6
-    return replace(target, values=values, square=np.einsum("ij,ij->i", values, values))
+    values[rows] = 1 - values[rows] if target.classes is not None else 1e6
+    raw = None if target.raw is None else values * target.scale + target.shift
+    return replace(target, values=values, square=np.einsum("ij,ij->i", values, values), raw=raw)
 
 
 def trained_by(row: int, folds: Folds) -> list[int]:
