@@ -88,6 +88,25 @@ def test_a_free_worker_that_is_preferred_gets_the_job(monkeypatch):
             assert finished.worker == wanted
 
 
+def test_a_job_survives_the_death_of_all_workers(monkeypatch):
+    """Dask would wait for the worker that the job was sent to, although others may take it."""
+    monkeypatch.setattr(workers, "_run_on_worker", wait_for_the_end)
+    _may_end.clear()
+    with threads_as_workers(1) as cluster, open_workers(cluster.scheduler_address, 0) as pool:
+        (gone,) = pool._client.scheduler_info(n_workers=-1)["workers"]
+        pool.submit(0, "a job", gone)
+        pool._client.retire_workers([gone], close_workers=False, remove=True)
+        cluster.scale(2)
+        _may_end.set()
+        finished = []
+        for _ in range(40):
+            finished += pool.finished(0.5)
+            if finished:
+                break
+        assert [each.number for each in finished] == [0]
+        assert list(pool.finished(0.5)) == []  # once
+
+
 def test_none_means_this_process():
     with open_workers(None, 0) as pool:
         assert isinstance(pool, workers.ThisProcess)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import queue
 import subprocess
 import sys
@@ -81,6 +82,7 @@ class DaskWorkers(Workers):
         self._done: queue.Queue[tuple[int, distributed.Future]] = queue.Queue()
         self._running: dict[int, tuple[Job, str | None, distributed.Future]] = {}
         """Jobs by number, and the workers they were sent to."""
+        self._keys = itertools.count()
 
     @property
     def slots(self) -> int:
@@ -92,12 +94,14 @@ class DaskWorkers(Workers):
 
     def submit(self, number: int, job: Job, worker: str | None) -> None:
         """Send a job to the cluster."""
-        chosen = self._free_worker(worker)
-        place = {} if chosen is None else {"workers": [chosen], "allow_other_workers": True}
+        self._send(number, job, self._free_worker(worker))
+
+    def _send(self, number: int, job: Job, worker: str | None) -> None:
+        place = {} if worker is None else {"workers": [worker], "allow_other_workers": True}
         # With the client's name: on a shared scheduler, a key of another's job would bring its outcome.
-        key = f"tabstretch-{self._client.id}-{number}"
+        key = f"tabstretch-{self._client.id}-{next(self._keys)}"
         future = self._client.submit(_run_on_worker, job, key=key, pure=False, **place)
-        self._running[number] = (job, chosen, future)
+        self._running[number] = (job, worker, future)
         future.add_done_callback(lambda done: self._done.put((number, done)))
 
     def _free_worker(self, preferred: str | None) -> str | None:
@@ -113,12 +117,35 @@ class DaskWorkers(Workers):
 
     def finished(self, timeout: float) -> Iterable[Finished]:
         """Wait for the first job, then take what else is there."""
-        with contextlib.suppress(queue.Empty):
+        try:
             ready = [self._done.get(timeout=timeout)]
-            while not self._done.empty():
-                ready.append(self._done.get())
-            return [self._collect(number, future) for number, future in ready]
-        return []
+        except queue.Empty:
+            self._send_lost_again()
+            return []
+        while not self._done.empty():
+            ready.append(self._done.get())
+        # Not those that were sent again: they come back under another future.
+        return [self._collect(number, future) for number, future in ready if self._is_current(number, future)]
+
+    def _is_current(self, number: int, future: distributed.Future) -> bool:
+        return number in self._running and self._running[number][2] is future
+
+    def _send_lost_again(self) -> None:
+        """Send jobs anywhere whose worker is gone and that no other has.
+
+        Where all workers die at once, Dask forgets that others would do, and waits for an address that
+        never comes back.
+        """
+        if not any(worker for _, worker, _ in self._running.values()):
+            return
+        with _scheduler_needed():
+            at_work = self._client.processing()
+        kept = {str(key) for keys in at_work.values() for key in keys}
+        for number, (job, worker, future) in list(self._running.items()):
+            lost = worker is not None and worker not in at_work and str(future.key) not in kept
+            if lost and not future.done():
+                self._send(number, job, None)
+                future.release()
 
     def _collect(self, number: int, future: distributed.Future) -> Finished:
         job, _, _ = self._running.pop(number)
