@@ -6,9 +6,10 @@ A column flows through these steps, one module each: validated (`_validation`), 
 given widths (`_widths`) and mapped (`_monotone`). `_column` fits one column from end to end. Where
 columns are seen together, `_teacher` models the target by all of them, `_trees` sweeps boosted trees,
 `_shadows` tells what is noise, `_conditional` measures the variation and `_interactions` fits all
-columns by it. `_views` lays the coordinates of a column side by side, and `_transformers` and `_table`
-hold the estimators. `_export` takes what was fitted elsewhere: to JSON (`_saving`, `_loading`) and SQL
-(`_sql`); `tabstretch.torch` and `tabstretch.onnx` need extras.
+columns by it; `_sharing` lets several fits have the same teachers. `_views` lays the coordinates of a
+column side by side, and `_transformers` and `_table` hold the estimators. `_export` takes what was
+fitted elsewhere: to JSON (`_saving`, `_loading`) and SQL (`_sql`); `tabstretch.torch` and
+`tabstretch.onnx` need extras.
 
 Data that do not fit into memory come in batches (`_batches`), from Parquet files (`_parquet`) or a cluster
 (`tabstretch.dask`). Each part is compressed (`_parts`, its columns by `_merging` and its target by

@@ -17,11 +17,12 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from tabstretch._cells import Column
-from tabstretch._folds import Folds
+from tabstretch._folds import Folds, Splits
 from tabstretch._lessons import Lesson, make_lessons
 from tabstretch._magnitude import scale_for_models
 from tabstretch._order import copies_of_rows, places_of_rows
 from tabstretch._shadows import Shadow, choose_shadows, shadow_noise
+from tabstretch._sharing import remembered
 from tabstretch._target import Target
 from tabstretch._teacher import FittedTeacher
 from tabstretch._threads import map_models_in_threads
@@ -137,13 +138,32 @@ def conditional_variation(
 
 
 def _give_lectures(table: NDArray[np.float64], shadows: range, teaching: Teaching) -> list[Lecture]:
-    """Fit the teachers of every fold."""
-    import_module("sklearn.ensemble")  # slow to import, so only here, but before there are threads
+    """Fit the teachers of every fold, or find those of an earlier fit with other bins."""
     splits = teaching.folds.rows()
     random = check_random_state(teaching.random_state)
     seeds = random.randint(np.iinfo(np.int32).max, size=len(splits))
     n_rows = -(-teaching.n_curves // max(len(splits), 1))
     lessons = make_lessons(teaching.target, by_default=teaching.teacher is None)
+
+    def give() -> list[Lecture]:
+        return _lectures_of(table, shadows, teaching, lessons, splits, n_rows, seeds)
+
+    if teaching.teacher is not None:  # a stranger may be none that learns the same from the same
+        return give()
+    made_from = (table, shadows, lessons, splits, teaching.weight, teaching.n_rows, n_rows, seeds)
+    return remembered(made_from, give)
+
+
+def _lectures_of(
+    table: NDArray[np.float64],
+    shadows: range,
+    teaching: Teaching,
+    lessons: list[Lesson],
+    splits: Splits,
+    n_rows: int,
+    seeds: NDArray[np.intp],
+) -> list[Lecture]:
+    import_module("sklearn.ensemble")  # slow to import, so only here, but before there are threads
     place = places_of_rows(table[:, : shadows.start], lessons)
     copy = copies_of_rows(table[:, : shadows.start], lessons, teaching.n_rows)
     jobs = [
@@ -192,7 +212,7 @@ def _give_lecture(
         )
         for lesson in lessons
     ]
-    return Lecture(teachers, part[len(train) :], weight[ask])
+    return Lecture(teachers, part[len(train) :].copy(), weight[ask])  # without holding on to all of it
 
 
 def _sweep(lectures: list[Lecture], column: int, places: Column) -> Curves:

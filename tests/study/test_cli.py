@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 
+import joblib
 import numpy as np
 import pandas as pd
 import pytest
@@ -64,6 +65,20 @@ def test_splits(finished, tmp_path, capsys):
 
     assert main(["splits", str(finished), "-o", str(tmp_path / "splits")]) == 0
     check_split(load_dataset("sklearn:wine", tmp_path), tmp_path / "splits" / "wine.json")
+
+
+def test_columns_of_compare_are_named_one_by_one(tmp_path, capsys):
+    x = np.linspace(0, 1, 60)
+    frame = pd.DataFrame({"a, b": x, "c,d": x, "code": np.arange(60) % 3, "when": "2024-05-31", "y": x**2})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    command = ["compare", str(tmp_path / "t.csv"), "--target", "y", "--transformations", "standard"]
+    command += ["--seeds", "1", "--workers", "0", "--quiet", "--drop", "when", "--drop", "a, b"]
+    assert main([*command, "--categorical", "code", "--numeric", "c,d"]) == 0
+    pipeline = joblib.load(tmp_path / "t-compare" / "pipeline.joblib")
+    assert pipeline.feature_names_in_ == ["c,d", "code"]
+    assert pipeline.categorical_names == ("code",)
+    assert main([*command, "--categorical", "code,c"]) == 1
+    assert "there is no column 'code,c'; available: 'a, b', 'c,d'," in capsys.readouterr().err
 
 
 def test_compare(tmp_path, capsys):

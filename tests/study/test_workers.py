@@ -1,5 +1,8 @@
 """Workers: what is asked of a cluster before it is given work."""
 
+import threading
+
+import dask
 import distributed
 import pytest
 
@@ -8,11 +11,20 @@ from tabstretch.study.errors import StudyError
 from tabstretch.study.workers import open_workers
 
 
+def threads_as_workers(n_workers):
+    return distributed.LocalCluster(
+        n_workers=n_workers,
+        threads_per_worker=1,
+        processes=False,
+        dashboard_address=None,
+        scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},  # any port: there may be other clusters
+        silence_logs=50,
+    )
+
+
 @pytest.fixture(scope="module")
 def cluster():
-    with distributed.LocalCluster(
-        n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None, silence_logs=50
-    ) as cluster:
+    with threads_as_workers(1) as cluster:
         yield cluster
 
 
@@ -34,6 +46,46 @@ def test_workers_that_cannot_import_us(cluster, monkeypatch):
     monkeypatch.setattr(workers, "_version", fails)
     with pytest.raises(StudyError, match=r"a worker cannot run studies .*No module named 'optuna'"):
         open_workers(cluster.scheduler_address, 0).__enter__()
+
+
+_may_end = threading.Event()
+
+
+def wait_for_the_end(job):
+    address = distributed.get_worker().address
+    _may_end.wait(10.0)
+    return [], address
+
+
+def test_no_worker_is_idle_while_a_preferred_one_is_busy(monkeypatch):
+    monkeypatch.setattr(workers, "_run_on_worker", wait_for_the_end)
+    _may_end.clear()
+    with (
+        dask.config.set({"distributed.scheduler.work-stealing": False}),
+        threads_as_workers(2) as cluster,
+        open_workers(cluster.scheduler_address, 0) as pool,
+    ):
+        wanted = next(iter(pool._client.scheduler_info(n_workers=-1)["workers"]))
+        pool.submit(0, "a job", wanted)
+        pool.submit(1, "a job", wanted)
+        _may_end.set()
+        finished = [*pool.finished(20.0)]
+        while len(finished) < 2:
+            finished += pool.finished(20.0)
+        assert len({each.worker for each in finished}) == 2
+
+
+def test_a_free_worker_that_is_preferred_gets_the_job(monkeypatch):
+    monkeypatch.setattr(workers, "_run_on_worker", lambda job: ([], distributed.get_worker().address))
+    with (
+        threads_as_workers(3) as cluster,
+        open_workers(cluster.scheduler_address, 0) as pool,
+    ):
+        wanted = list(pool._client.scheduler_info(n_workers=-1)["workers"])[1]
+        for number in range(4):
+            pool.submit(number, "a job", wanted)
+            (finished,) = pool.finished(10.0)
+            assert finished.worker == wanted
 
 
 def test_none_means_this_process():

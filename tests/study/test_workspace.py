@@ -3,11 +3,15 @@
 import numpy as np
 import pytest
 
+from tabstretch import _conditional
+from tabstretch._sharing import TeacherMemory
+from tabstretch.study import workspace
 from tabstretch.study.datasets import load_dataset
 from tabstretch.study.errors import StudyError
 from tabstretch.study.measures import measured
 from tabstretch.study.noise import with_noise
-from tabstretch.study.workspace import Cache, DatasetRef, dataset_of
+from tabstretch.study.transformations import fit_transformation
+from tabstretch.study.workspace import Cache, DatasetRef, dataset_of, prepared_inputs
 
 
 def test_the_cache_forgets_what_was_used_longest_ago():
@@ -71,3 +75,29 @@ def test_a_failure_is_measured_too():
     with pytest.raises(ValueError, match="no"), measured() as measures:
         raise ValueError("no")
     assert measures.seconds > 0
+
+
+@pytest.mark.parametrize("name", ["stretch_conditional", "stretch_views"])
+def test_teachers_are_fitted_once_for_all_numbers_of_bins(name, tmp_path, monkeypatch):
+    dataset = load_dataset("sklearn:diabetes", tmp_path)
+    alone = {n_bins: fit_transformation(name, dataset, n_bins=n_bins) for n_bins in (2, 16)}
+    fits = []
+
+    class Counted(_conditional.FittedTeacher):
+        def __init__(self, *args):
+            fits.append(args)
+            super().__init__(*args)
+
+    monkeypatch.setattr(_conditional, "FittedTeacher", Counted)
+    monkeypatch.setattr(workspace, "_teachers", TeacherMemory())
+    ref = DatasetRef("sklearn:diabetes", tmp_path, dataset.checksum)
+    seconds = []
+    for n_bins in (1, 2, 16, 2):
+        prepared = prepared_inputs(ref, name, n_bins, 1e9, lambda width, rows: 0.0)
+        seconds.append(prepared.fit_seconds)
+        if n_bins in alone:
+            wanted = alone[n_bins].transform(dataset.numeric["test"])
+            np.testing.assert_array_equal(prepared.inputs.numeric["test"], wanted)
+    assert len(fits) == 4  # one for each fold
+    assert seconds[2] > workspace._teachers.seconds_saved > 0  # the shared ones count
+    assert seconds[3] == seconds[1]

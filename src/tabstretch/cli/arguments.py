@@ -94,7 +94,7 @@ def add_workers(verb: argparse.ArgumentParser) -> None:
         "--scheduler", metavar="ADDRESS", help="work on a Dask cluster, such as tcp://host:8786"
     )
     where.add_argument(
-        "--workers", type=count, metavar="N", help="processes on this machine (default: one for each core)"
+        "--workers", type=count, metavar="N", help="processes on this machine (default: cores / threads)"
     )
     verb.add_argument("--threads", type=positive, default=1, metavar="N", help="threads of each (default 1)")
     verb.add_argument("--quiet", action="store_true", help="show no progress")

@@ -26,15 +26,20 @@ def add_compare(verbs: Verbs) -> None:
     verb.add_argument("--seeds", type=positive, default=5, metavar="N", help="networks of each (default 5)")
     verb.add_argument("--task", choices=("regression", "classification"), help="default: by the target")
     for name in ("numeric", "categorical", "drop"):
+        # Not a list with commas: names of columns have some, too.
         verb.add_argument(
-            f"--{name}", type=names, default=(), metavar="A,B", help=f"columns: {_MEANING[name]}"
+            f"--{name}",
+            action="append",
+            default=[],
+            metavar="COLUMN",
+            help=f"a column that is {_MEANING[name]}; may be repeated",
         )
     verb.add_argument("--workers", type=count, metavar="N", help="processes (default: one for each core)")
     verb.add_argument("--quiet", action="store_true", help="show no progress")
     verb.set_defaults(run=_compare)
 
 
-_MEANING = {"numeric": "numbers", "categorical": "categories", "drop": "left out"}
+_MEANING = {"numeric": "a number", "categorical": "a category", "drop": "left out"}
 
 
 def _compare(chosen: argparse.Namespace) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import statistics
 import sys
+import time
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from typing import TextIO
@@ -24,6 +25,10 @@ from tabstretch.study.tally import Tally, tally
 
 _SHOWN = 12
 """Data sets and cells that fit on a screen."""
+_LOOK_SECONDS = 2.0
+"""How often to count what is stored, at most."""
+_LOOK_SHARE = 20.0
+"""How many times as long as that took to wait before the next time."""
 
 
 class Progress:
@@ -44,17 +49,38 @@ class Progress:
         """Note that runs are in the storage."""
         self.tally.add(cell, records)
 
+    def look(self) -> None:
+        """Look at what others have stored; nobody would see it."""
+
     def message(self, text: str) -> None:
         """Tell the user something."""
 
 
-class Lines(Progress):
+class Shown(Progress):
+    """Shows the counts of the storage, in which others may work as well."""
+
+    def __init__(self, plan: StudyPlan, store: StudyStorage) -> None:
+        super().__init__(tally(plan, store))
+        self._plan = plan
+        self._store = store
+        self._next_look = 0.0
+
+    def look(self) -> None:
+        """Count what the storage has, every few seconds, and less often where that takes long."""
+        begin = time.monotonic()
+        if begin >= self._next_look:
+            self.tally.look(self._plan, self._store)
+            end = time.monotonic()
+            self._next_look = end + max(_LOOK_SECONDS, _LOOK_SHARE * (end - begin))
+
+
+class Lines(Shown):
     """One line for each stored result, for logs."""
 
-    def __init__(self, counted: Tally, stream: TextIO) -> None:
-        super().__init__(counted)
+    def __init__(self, plan: StudyPlan, store: StudyStorage, stream: TextIO) -> None:
+        super().__init__(plan, store)
         self._stream = stream
-        self.message(f"{counted.runs_done} of {counted.n_runs} runs are stored")
+        self.message(f"{self.tally.runs_done} of {self.tally.n_runs} runs are stored")
 
     def stored(self, cell: CellKey, records: Sequence[RunRecord]) -> None:
         """Print what was stored."""
@@ -69,12 +95,11 @@ class Lines(Progress):
         print(text, file=self._stream, flush=True)
 
 
-class Screen(Progress):
+class Screen(Shown):
     """A live view."""
 
-    def __init__(self, counted: Tally, name: str) -> None:
-        super().__init__(counted)
-        self._name = name
+    def __init__(self, plan: StudyPlan, store: StudyStorage) -> None:
+        super().__init__(plan, store)
         self._console = Console(stderr=True)
         self.live = Live(
             console=self._console, get_renderable=self.render, refresh_per_second=4, transient=False
@@ -93,7 +118,7 @@ class Screen(Progress):
         left = counted.seconds_left()
         grid = Table.grid(padding=(0, 2))
         grid.add_row(
-            Text(self._name, style="bold"),
+            Text(self._plan.name, style="bold"),
             ProgressBar(total=counted.n_trainings, completed=counted.trainings_done, width=30),
             f"{counted.runs_done} of {counted.n_runs} runs",
             Text(f"{counted.runs_failed} failed", style="red" if counted.runs_failed else "dim"),
@@ -102,9 +127,9 @@ class Screen(Progress):
         return grid
 
     def _running(self) -> Text:
-        cells = [str(cell) for cell in self.tally.running]
-        more = f" and {len(cells) - _SHOWN} more" if len(cells) > _SHOWN else ""
-        return Text(f"running: {', '.join(cells[:_SHOWN])}{more}" if cells else "", style="dim")
+        here = _listed("running", list(self.tally.running))
+        elsewhere = _listed("running elsewhere", self.tally.elsewhere)
+        return Text("\n".join(filter(None, (here, elsewhere))), style="dim")
 
     def _best(self) -> Table:
         table = Table(box=None, pad_edge=False, header_style="dim")
@@ -122,26 +147,31 @@ class Screen(Progress):
 @contextmanager
 def open_progress(plan: StudyPlan, store: StudyStorage, *, enabled: bool) -> Generator[Progress]:
     """Yield what shows the study: a live view if standard error is a terminal, else lines."""
-    counted = tally(plan, store)
     if not enabled:
-        yield Progress(counted)
+        yield Progress(tally(plan, store))
     elif sys.stderr.isatty():
-        screen = Screen(counted, plan.name)
+        screen = Screen(plan, store)
         with screen.live:
             yield screen
     else:
-        yield Lines(counted, sys.stderr)
+        yield Lines(plan, store, sys.stderr)
+
+
+def _listed(what: str, cells: Sequence[CellKey]) -> str:
+    more = f" and {len(cells) - _SHOWN} more" if len(cells) > _SHOWN else ""
+    return f"{what}: {', '.join(map(str, cells[:_SHOWN]))}{more}" if cells else ""
 
 
 def summary(task: str, records: Sequence[RunRecord]) -> str:
     """Return some runs of a cell in a few words."""
     metric = main_metric(task)
-    scores = [record.metrics[metric] for record in records if metric in record.metrics]
+    scored = [record for record in records if metric in record.metrics]
+    scores = [record.metrics[metric] for record in scored]
     failed = [record for record in records if record.status != "ok"]
     words = []
     if scores:
         spread = f" ± {statistics.stdev(scores):.4f}" if len(scores) > 1 else ""
-        seeds = f"{len(scores)} seeds" if len(scores) > 1 else f"seed {records[0].seed}"
+        seeds = f"{len(scores)} seeds" if len(scores) > 1 else f"seed {scored[0].seed}"
         words.append(f"{metric} {statistics.fmean(scores):.4f}{spread} ({seeds})")
     if failed:
         words.append(f"{len(failed)} failed: {failed[0].error}")

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import itertools
 import logging
-import os
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import joblib
 import optuna
 
 from tabstretch.study.cells import CellWork
@@ -63,9 +63,9 @@ def run_study(
     scheduler : str, default=None
         Address of a Dask scheduler, such as `tcp://host:8786`; by default work is done on this machine.
     workers : int, default=None
-        Processes on this machine, by default one for each core; 0 works in this process.
+        Processes on this machine, by default as many as keep every core busy; 0 works in this process.
     threads : int, default=1
-        Threads of each. Another number changes the rounding of results.
+        Threads of each process. Another number changes the rounding of results.
     retry_failed : bool, default=False
         Whether runs that failed before are run again.
     progress : bool, default=True
@@ -76,11 +76,13 @@ def run_study(
     DataFrame
         One row per data set, network, transformation and seed; failed runs are rows with an `error`.
     """
+    if threads < 1:
+        raise StudyError(f"threads must be at least 1, got {threads}")
     if not isinstance(plan, StudyPlan):
         storage = storage or default_storage(Path(plan))
         plan = read_plan(plan)
     storage = storage or str(plan.folder / f"{plan.name}.db")
-    n_workers = os.cpu_count() or 1 if workers is None else workers
+    n_workers = max(1, joblib.cpu_count() // threads) if workers is None else workers
     with _quiet_optuna(), _opened(storage, plan) as store:
         if retry_failed:
             _forget_failed(plan, store)
@@ -183,6 +185,7 @@ class _Coordinator:
         self._numbers = itertools.count()
         self._active: list[CellWork] = []
         self._jobs: dict[int, tuple[CellWork, Job]] = {}
+        self._is_waiting = False
 
     def run(self) -> None:
         """Work until everything is stored, by this coordinator or another."""
@@ -190,10 +193,21 @@ class _Coordinator:
             self._progress.message("the cluster has no workers yet; waiting for them")
         while True:
             self._fill()
-            if not self._jobs and not self._study.todo():
-                return
+            if not self._jobs:
+                left = self._study.todo()
+                if not left:
+                    return
+                self._tell_of_waiting(left)
             for finished in self._workers.finished(_POLL_SECONDS):
                 self._store_outcomes(finished)
+            self._progress.look()
+
+    def _tell_of_waiting(self, left: list[CellKey]) -> None:
+        """Say, once, that all that is left is with others."""
+        if self._workers.slots and not self._is_waiting:
+            cells = ", ".join(map(str, left[:3])) + (f" and {len(left) - 3} more" if len(left) > 3 else "")
+            self._progress.message(f"waiting for another coordinator, which works on {cells}")
+            self._is_waiting = True
 
     def _fill(self) -> None:
         """Give every free worker a job, of cells at hand first and then of new ones."""

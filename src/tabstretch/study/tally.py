@@ -1,4 +1,8 @@
-"""Where a study stands, in numbers: what `tabstretch status` prints and a running study shows."""
+"""Where a study stands, in numbers: what `tabstretch status` prints and a running study shows.
+
+The numbers are those of the storage, whoever put them there. A coordinator counts what it stores at once, and
+what others store whenever it looks.
+"""
 
 from __future__ import annotations
 
@@ -25,28 +29,63 @@ class Best:
 
 
 @dataclass
+class CellCount:
+    """What is stored of a cell."""
+
+    runs: int = 0
+    failed: int = 0
+    trials: int = 0
+    scores: list[float] = field(default_factory=list)
+
+    def add(self, records: Iterable[RunRecord], metric: str) -> CellCount:
+        """Count some runs more."""
+        for record in records:
+            self.runs += 1
+            self.failed += record.status != "ok"
+            if metric in record.metrics:
+                self.scores.append(record.metrics[metric])
+        return self
+
+
+@dataclass
 class Tally:
     """Trainings are trials and runs; runs are the rows of the results."""
 
     n_runs: int
     n_trainings: int
-    runs_done: int = 0
-    runs_failed: int = 0
-    trainings_done: int = 0
+    cells: dict[CellKey, CellCount]
+    """All that the plan has, in its order."""
+    tasks: dict[str, str]
+    """Of the data sets."""
     running: dict[CellKey, int] = field(default_factory=dict)
     """How many jobs of each cell are under way."""
-    scores: dict[CellKey, list[float]] = field(default_factory=dict)
-    tasks: dict[str, str] = field(default_factory=dict)
+    elsewhere: list[CellKey] = field(default_factory=list)
+    """Cells that other coordinators work on."""
     begin: float = field(default_factory=time.monotonic)
     done_before: int = 0
     """Trainings of earlier sessions, which say nothing about the speed of this one."""
 
+    @property
+    def runs_done(self) -> int:
+        """How many runs are stored."""
+        return sum(count.runs for count in self.cells.values())
+
+    @property
+    def runs_failed(self) -> int:
+        """How many of them failed."""
+        return sum(count.failed for count in self.cells.values())
+
+    @property
+    def trainings_done(self) -> int:
+        """How many runs and trials are stored."""
+        return sum(count.runs + count.trials for count in self.cells.values())
+
     def seconds_left(self) -> float | None:
         """Return how long the rest takes at the speed so far, or None before there is one."""
-        now = self.trainings_done - self.done_before
-        if now <= 0:
+        done = self.trainings_done
+        if done <= self.done_before:
             return None
-        return (time.monotonic() - self.begin) / now * (self.n_trainings - self.trainings_done)
+        return (time.monotonic() - self.begin) / (done - self.done_before) * (self.n_trainings - done)
 
     def started(self, cell: CellKey) -> None:
         """Count a job that began."""
@@ -57,23 +96,39 @@ class Tally:
         self.running[cell] -= 1
         if not self.running[cell]:
             del self.running[cell]
-        self.trainings_done += len(outcomes)
+        if job.part == "val":
+            self.cells[cell].trials += len(outcomes)
 
     def add(self, cell: CellKey, records: Iterable[RunRecord]) -> None:
         """Count runs that are stored."""
-        metric = main_metric(self.tasks[cell.dataset])
-        for record in records:
-            self.runs_done += 1
-            self.runs_failed += record.status != "ok"
-            if metric in record.metrics:
-                self.scores.setdefault(cell, []).append(record.metrics[metric])
+        self.cells[cell].add(records, main_metric(self.tasks[cell.dataset]))
+
+    def look(self, plan: StudyPlan, store: StudyStorage) -> None:
+        """Count what the storage has by now; only cells in which something happened are read."""
+        stored = store.run_counts()
+        for cell, count in self.cells.items():
+            if stored.get(cell, (0, 0)) != (count.runs, count.failed):
+                metric = main_metric(self.tasks[cell.dataset])
+                # Put in place when it is counted: another thread may be drawing.
+                self.cells[cell] = CellCount(trials=count.trials).add(store.runs_of(cell), metric)
+        self.count_trials(plan, store)
+        self.elsewhere = [cell for cell, is_other_s in store.claimed().items() if is_other_s]
+
+    def count_trials(self, plan: StudyPlan, store: StudyStorage) -> None:
+        """Count the trials: all of a cell that was evaluated, else those that Optuna has."""
+        counts = store.trial_counts() if plan.trials else {}
+        for cell, count in self.cells.items():
+            stored = plan.trials if count.runs else counts.get(study_name(plan, cell), 0)
+            count.trials = min(stored, plan.trials)
 
     def best(self) -> list[Best]:
         """Return the best cell of each data set by the mean over seeds; noise is not compared."""
         found: dict[str, Best] = {}
-        for cell, scores in self.scores.items():
-            score = sum(scores) / len(scores)
-            if not cell.noise and (cell.dataset not in found or score > found[cell.dataset].score):
+        for cell, count in self.cells.items():
+            if cell.noise or not count.scores:
+                continue
+            score = sum(count.scores) / len(count.scores)
+            if cell.dataset not in found or score > found[cell.dataset].score:
                 found[cell.dataset] = Best(cell, main_metric(self.tasks[cell.dataset]), score)
         return [found[name] for name in sorted(found)]
 
@@ -81,24 +136,16 @@ class Tally:
 def tally(plan: StudyPlan, store: StudyStorage) -> Tally:
     """Count what is stored of a study."""
     n_cells = len(plan.datasets) * len(plan.noise) * len(plan.models) * len(plan.transformations)
-    counted = Tally(n_runs=n_cells * plan.seeds, n_trainings=n_cells * (plan.seeds + plan.trials))
-    counted.tasks = {entry.name: entry.description["task"] for entry in store.dataset_entries().values()}
-    cells: set[CellKey] = set()
+    tasks = {entry.name: entry.description["task"] for entry in store.dataset_entries().values()}
+    grid = itertools.product(tasks, plan.models, plan.transformations, plan.noise)
+    counted = Tally(
+        n_runs=n_cells * plan.seeds,
+        n_trainings=n_cells * (plan.seeds + plan.trials),
+        cells={cell: CellCount() for cell in itertools.starmap(CellKey, grid)},
+        tasks=tasks,
+    )
     for cell, record in store.runs():
         counted.add(cell, [record])
-        cells.add(cell)
-    counted.trainings_done = counted.runs_done
-    if plan.trials:
-        counted.trainings_done += _trials_done(plan, store, counted, cells)
+    counted.count_trials(plan, store)
     counted.done_before = counted.trainings_done
     return counted
-
-
-def _trials_done(plan: StudyPlan, store: StudyStorage, counted: Tally, evaluated: set[CellKey]) -> int:
-    """Count the trials: all of a cell that was evaluated, else those that Optuna has."""
-    counts = store.trial_counts()
-    cells = itertools.starmap(
-        CellKey, itertools.product(counted.tasks, plan.models, plan.transformations, plan.noise)
-    )
-    others = (counts.get(study_name(plan, cell), 0) for cell in cells if cell not in evaluated)
-    return plan.trials * len(evaluated) + sum(min(n, plan.trials) for n in others)

@@ -79,23 +79,37 @@ class DaskWorkers(Workers):
     def __init__(self, client: distributed.Client) -> None:
         self._client = client
         self._done: queue.Queue[tuple[int, distributed.Future]] = queue.Queue()
-        self._running: dict[int, tuple[Job, distributed.Future]] = {}
+        self._running: dict[int, tuple[Job, str | None, distributed.Future]] = {}
+        """Jobs by number, and the workers they were sent to."""
 
     @property
     def slots(self) -> int:
         """How many workers there are now."""
         if self._client.status not in ("running", "connecting"):
             raise _scheduler_gone()
-        return len(self._client.scheduler_info(n_workers=-1)["workers"])
+        with _scheduler_needed():
+            return len(self._client.scheduler_info(n_workers=-1)["workers"])
 
     def submit(self, number: int, job: Job, worker: str | None) -> None:
         """Send a job to the cluster."""
-        preferred = {} if worker is None else {"workers": [worker], "allow_other_workers": True}
+        chosen = self._free_worker(worker)
+        place = {} if chosen is None else {"workers": [chosen], "allow_other_workers": True}
         # With the client's name: on a shared scheduler, a key of another's job would bring its outcome.
         key = f"tabstretch-{self._client.id}-{number}"
-        future = self._client.submit(_run_on_worker, job, key=key, pure=False, **preferred)
-        self._running[number] = (job, future)
+        future = self._client.submit(_run_on_worker, job, key=key, pure=False, **place)
+        self._running[number] = (job, chosen, future)
         future.add_done_callback(lambda done: self._done.put((number, done)))
+
+    def _free_worker(self, preferred: str | None) -> str | None:
+        """Return a worker that has nothing to do, if possible the one that is preferred.
+
+        Left to choose, Dask lets a job wait for the worker it prefers while others have nothing to do.
+        """
+        with _scheduler_needed():
+            at_work = self._client.processing()
+        taken = {place for _, place, _ in self._running.values()}  # the scheduler may not know them yet
+        free = [worker for worker, jobs in at_work.items() if not jobs and worker not in taken]
+        return preferred if preferred in free else next(iter(free), None)
 
     def finished(self, timeout: float) -> Iterable[Finished]:
         """Wait for the first job, then take what else is there."""
@@ -107,7 +121,7 @@ class DaskWorkers(Workers):
         return []
 
     def _collect(self, number: int, future: distributed.Future) -> Finished:
-        job, _ = self._running.pop(number)
+        job, _, _ = self._running.pop(number)
         try:
             outcomes, worker = future.result()
         except distributed.KilledWorker:
@@ -124,6 +138,14 @@ class DaskWorkers(Workers):
 
 def _scheduler_gone() -> StudyError:
     return StudyError("the Dask scheduler is gone; run the same command again to go on")
+
+
+@contextlib.contextmanager
+def _scheduler_needed() -> Generator[None]:
+    try:
+        yield
+    except (OSError, TimeoutError, ValueError) as error:  # what Dask raises for a connection that is gone
+        raise _scheduler_gone() from error
 
 
 def _run_on_worker(job: Job) -> tuple[list[Outcome], str]:

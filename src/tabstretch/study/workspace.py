@@ -11,6 +11,7 @@ from typing import Any, Generic, TypeVar
 
 from numpy.typing import NDArray
 
+from tabstretch._sharing import TeacherMemory, shared_teachers
 from tabstretch.study.datasets import Dataset, load_dataset
 from tabstretch.study.errors import StudyError
 from tabstretch.study.inputs import Inputs, inputs_of
@@ -42,6 +43,7 @@ class Prepared:
     note: str | None
     """What a reader of the results should know, such as a fallback."""
     fit_seconds: float
+    """With those of teachers, also where another number of bins had them already."""
 
 
 class Cache(Generic[Value]):
@@ -64,6 +66,7 @@ class Cache(Generic[Value]):
 
 _datasets: Cache[Dataset] = Cache(lambda dataset: sum(each.nbytes for each in dataset.numeric.values()))
 _prepared: Cache[Prepared] = Cache(lambda prepared: sum(x.nbytes for x in prepared.inputs.numeric.values()))
+_teachers = TeacherMemory()
 
 
 def dataset_of(ref: DatasetRef) -> Dataset:
@@ -104,11 +107,13 @@ def prepared_inputs(
     needs = (needed(1), needed(1000)) if transformation.startswith("ple") else ()
 
     def fit() -> Prepared:
-        begin = time.perf_counter()
-        fitted = fit_transformation(
-            transformation, dataset, n_bins=n_bins, memory_limit=memory_limit, memory=needed
-        )
+        begin = time.perf_counter() + _teachers.seconds_saved
+        with shared_teachers(_teachers):  # a search tries many numbers of bins
+            fitted = fit_transformation(
+                transformation, dataset, n_bins=n_bins, memory_limit=memory_limit, memory=needed
+            )
         inputs = inputs_of(dataset, fitted.transform)
-        return Prepared(inputs, dataset.y, fitted.note, time.perf_counter() - begin)
+        seconds = time.perf_counter() + _teachers.seconds_saved - begin
+        return Prepared(inputs, dataset.y, fitted.note, seconds)
 
     return _prepared.get((ref, transformation, n_bins, memory_limit, needs), fit)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import optuna
-from sqlalchemy import Connection, and_, delete, insert, inspect, select, text
+from sqlalchemy import Connection, and_, case, delete, func, insert, inspect, select, text
 from sqlalchemy.exc import IntegrityError
 
 from tabstretch.study.datasets import Dataset, SplitRecord
@@ -252,12 +252,28 @@ class StudyStorage:
             done.setdefault(_cell_of(row), set()).add(row.seed)
         return done
 
+    def run_counts(self) -> dict[CellKey, tuple[int, int]]:
+        """Return how many runs of each cell are stored, and how many of them failed."""
+        table = tables.runs
+        cell = (table.c.dataset, table.c.model, table.c.transformation, table.c.noise)
+        n_failed = func.sum(case((table.c.status == "failed", 1), else_=0))
+        query = select(*cell, func.count().label("n_runs"), n_failed.label("n_failed"))
+        query = query.where(table.c.study_id == self.study_id).group_by(*cell)
+        rows = self._transact(lambda connection: connection.execute(query).all())
+        return {_cell_of(row): (int(row.n_runs), int(row.n_failed)) for row in rows}
+
     def runs(self) -> list[tuple[CellKey, RunRecord]]:
         """Return every finished run."""
         table = tables.runs
         query = select(table).where(table.c.study_id == self.study_id)
         rows = self._transact(lambda connection: connection.execute(query).all())
         return [(_cell_of(row), _record_of(row)) for row in rows]
+
+    def runs_of(self, cell: CellKey) -> list[RunRecord]:
+        """Return the finished runs of a cell."""
+        query = select(tables.runs).where(tables.at(tables.runs, self._key(cell)))
+        rows = self._transact(lambda connection: connection.execute(query).all())
+        return [_record_of(row) for row in rows]
 
     def add_runs(self, cell: CellKey, records: Collection[RunRecord]) -> bool:
         """Write finished runs, all or none; False if the cell became another coordinator's."""
