@@ -1,6 +1,7 @@
-"""One study that faults strike: its sessions, the moments to strike at, and what is right of it in the end."""
+"""One study that faults strike: its sessions, moments to strike at, and what is right of it in the end."""
 
 import json
+import re
 import signal
 import time
 from collections import Counter
@@ -31,7 +32,7 @@ END_SECONDS = 240
 """A session that takes longer hangs."""
 
 
-class Broken(Exception):
+class BrokenPromiseError(Exception):
     """A promise that was not kept."""
 
 
@@ -62,7 +63,7 @@ class Finding:
 
 
 class DisturbedStudy:
-    """`folder` is where plan, data and a SQLite file are; `notes` is a folder on a disk that is never full."""
+    """In `folder` are plan, data and a SQLite file; `notes` is a folder on a disk that is never full."""
 
     def __init__(self, folder, notes, rng, url=None, server=None):
         self.folder, self.notes, self.rng, self.server = folder, notes, rng, server
@@ -95,7 +96,7 @@ class DisturbedStudy:
             if any(session.returncode is not None for session in sessions):
                 return False
             if time.monotonic() - begin > END_SECONDS:
-                raise Broken(f"nothing happens: {sessions[0].errors}")
+                raise BrokenPromiseError(f"nothing happens: {sessions[0].errors}")
             time.sleep(0.02)
         time.sleep(delay)
         return all(session.returncode is None for session in sessions)
@@ -112,9 +113,9 @@ class DisturbedStudy:
             return False
         errors = session.errors
         if found != code:
-            raise Broken(f"exit code {found} where {code} was due: {errors[-3000:]}")
-        if message not in errors or "Traceback" in errors:
-            raise Broken(f"no clear message with {message!r}: {errors[-3000:]}")
+            raise BrokenPromiseError(f"exit code {found} where {code} was due: {errors[-3000:]}")
+        if not re.search(message, errors) or "Traceback" in errors:
+            raise BrokenPromiseError(f"no clear message with {message!r}: {errors[-3000:]}")
         self._mark_stored()
         return True
 
@@ -123,14 +124,16 @@ class DisturbedStudy:
         begin, until = time.monotonic(), self._n_stored() + 1
         while self._n_stored() < until and any(session.returncode is None for session in sessions):
             if time.monotonic() - begin > END_SECONDS:
-                raise Broken(f"a session hangs: {[session.errors for session in sessions]}")
+                raise BrokenPromiseError(f"a session hangs: {[session.errors for session in sessions]}")
             time.sleep(0.02)
         for session in sessions:
             session.send(signal.SIGTERM)
         for session in sessions:
             code = session.end(END_SECONDS)
             if code not in (0, 130) or "Traceback" in session.errors:
-                raise Broken(f"exit code {code} where it should have gone on: {session.errors[-3000:]}")
+                raise BrokenPromiseError(
+                    f"exit code {code} where it should have gone on: {session.errors[-3000:]}"
+                )
         self._mark_stored()
         return True
 
@@ -142,7 +145,9 @@ class DisturbedStudy:
         session = self.start()
         code = session.end(END_SECONDS)
         if code != 0:
-            raise Broken(f"exit code {code} of the last, undisturbed session: {session.errors[-3000:]}")
+            raise BrokenPromiseError(
+                f"exit code {code} of the last, undisturbed session: {session.errors[-3000:]}"
+            )
 
     # ------------------------------------------------------------------------------------------ the database
 

@@ -23,7 +23,7 @@ sys.path.insert(0, str(HERE))
 os.environ["OMP_NUM_THREADS"] = "1"
 os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [os.environ.get("PYTHONPATH"), str(HERE)]))
 
-from disturbed import Broken, DisturbedStudy, Finding, compared  # noqa: E402
+from disturbed import BrokenPromiseError, DisturbedStudy, Finding, compared  # noqa: E402
 from fault_kinds import KINDS, fake_clock  # noqa: E402
 
 FAULTS_PER_STUDY = 5
@@ -133,7 +133,7 @@ class Injection:
             study.finish()
             finding = compared(study.table(), rows, study.trials(), trials, study.events())
             finding.complaints += study.tidiness()
-        except Broken as error:
+        except BrokenPromiseError as error:
             finding = Finding(complaints=[f"study {self._n_studies - 1} in {storage}: {error}"])
         if not finding.is_perfect:
             self._say(f"NOT PERFECT, study {self._n_studies - 1}: {finding}")

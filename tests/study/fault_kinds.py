@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from disturbed import Broken
+from disturbed import BrokenPromiseError
 from driver import PLACES
 from sessions import worker_processes
 
@@ -198,6 +198,9 @@ def _locked(path):
 # ---------------------------------------------------------------------------------------- disk and data
 
 
+NO_ROOM = "tabstretch: .*(full; make room|No space left|File too large|disk I/O error)"
+
+
 @kind("disk full", SQLITE)
 def fill_disk(study):
     if not study.folder.parent.is_mount():
@@ -213,14 +216,14 @@ def fill_disk(study):
         session.end(120)
     finally:
         filler.unlink(missing_ok=True)
-    return study.stopped(session, 1, "tabstretch: ")
+    return study.stopped(session, 1, NO_ROOM)
 
 
 def _limit_files(study):
     """Without a small disk of our own: files of the session can grow only so far."""
     size = study.database.stat().st_size if study.database.exists() else 0
     session = study.start("--file-size", size + study.rng.randint(10_000, 60_000))
-    return study.stopped(session, 1, "tabstretch: ")
+    return study.stopped(session, 1, NO_ROOM)
 
 
 def _fill(path):
@@ -249,7 +252,7 @@ def change_data(study):
     finally:
         study.data.write_text(before)
     if code == 0:
-        raise Broken("a changed data file was accepted")
+        raise BrokenPromiseError("a changed data file was accepted")
     return study.stopped(session, 1, "the data changed since")
 
 
