@@ -24,7 +24,7 @@ os.environ["OMP_NUM_THREADS"] = "1"
 os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [os.environ.get("PYTHONPATH"), str(HERE)]))
 
 from disturbed import BrokenPromiseError, DisturbedStudy, Finding, compared  # noqa: E402
-from fault_kinds import KINDS, fake_clock  # noqa: E402
+from fault_kinds import KINDS, wrong_clock  # noqa: E402
 
 FAULTS_PER_STUDY = 5
 DISK_SIZE = "6m"
@@ -77,7 +77,7 @@ def small_disk(folder):
     except FileNotFoundError:
         is_mounted = False
     try:
-        yield
+        yield is_mounted
     finally:
         if is_mounted:
             subprocess.run(["umount", "--lazy", str(folder)], check=True)
@@ -97,7 +97,11 @@ class Injection:
         self.finding = Finding()
 
     def run(self):
-        with small_disk(self._folder / "disk"), contextlib.ExitStack() as stack:
+        with small_disk(self._folder / "disk") as is_mounted, contextlib.ExitStack() as stack:
+            disk = (
+                f"a tmpfs of {DISK_SIZE}" if is_mounted else "a limit on the size of files, as none may mount"
+            )
+            self._say(f"disk that fills: {disk}")
             if any("sqlite" not in kind.storages for kind in self._deck):
                 server = Server(stack.enter_context(tempfile.TemporaryDirectory(prefix="pg")))
                 stack.callback(server.close)
@@ -199,7 +203,10 @@ def main():
     begin = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="faults") as folder:
         injection = Injection(Path(folder), chosen.faults, chosen.seed, kinds, _say)
-        _say("clock: " + ("libfaketime" if fake_clock() else "time.time replaced, no libfaketime here"))
+        clock = (
+            "that of every process" if wrong_clock() else "time.time of coordinators, as nothing compiles C"
+        )
+        _say(f"clock that jumps: {clock}")
         injection.run()
     print(f"\n{injection.report()}\nseed {chosen.seed}, {(time.monotonic() - begin) / 60:.1f} minutes")
     return 0 if injection.is_perfect else 1

@@ -3,13 +3,18 @@
 A fault returns whether it struck: a study may have been finished before.
 """
 
-import ctypes.util
+import atexit
+import shutil
 import signal
 import sqlite3
+import subprocess
+import sys
+import tempfile
 import time
 from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from disturbed import BrokenPromiseError
@@ -107,13 +112,23 @@ def _frozen(session):
 
 @kind("worker killed")
 def kill_worker(study):
+    return _kill_workers(study, lambda workers: [study.rng.choice(workers)])
+
+
+@kind("all workers killed")
+def kill_workers(study):
+    return _kill_workers(study, lambda workers: workers)
+
+
+def _kill_workers(study, choose):
     session = study.start(workers=2)
     has_struck = study.moment(session, after=1)
-    workers = worker_processes(session)
-    if has_struck and workers:
-        study.rng.choice(workers).kill()
+    workers = worker_processes(session) if has_struck else []
+    if workers:
+        for worker in choose(workers):
+            worker.kill()
     study.goes_on(session)
-    return has_struck and bool(workers)
+    return bool(workers)
 
 
 # ---------------------------------------------------------------------------------------- databases
@@ -270,36 +285,35 @@ def clock_backwards(study):
 
 
 def _clock_jumps(study, direction):
-    seconds = direction * int(study.rng.choice([90, 4000, 100_000, 40_000_000]))
+    seconds = direction * study.rng.choice([90, 4000, 100_000, 40_000_000])
     clock = study.notes / "clock"
-    library = fake_clock()
+    clock.write_text("0")
+    library = wrong_clock()
     if library:
-        clock.write_text("+0")
-        preload = {
-            "LD_PRELOAD": library,
-            "FAKETIME_TIMESTAMP_FILE": str(clock),
-            "FAKETIME_NO_CACHE": "1",
-            "FAKETIME_DONT_FAKE_MONOTONIC": "1",  # nor does that clock jump when the other is set
-            "DONT_FAKE_MONOTONIC": "1",
-        }
-        session = study.start(workers=0, preload=preload)
+        session = study.start(preload={"LD_PRELOAD": library, "WRONG_CLOCK": str(clock)})
     else:
-        clock.write_text("0")
         session = study.start("--clock", clock)
     has_struck = study.moment(session, after=1)
     if has_struck:
-        _replace(clock, f"{seconds:+d}")
+        new = clock.with_suffix(".new")
+        new.write_text(str(seconds))
+        new.replace(clock)
     study.goes_on(session)
     return has_struck
 
 
-def _replace(path, text):
-    new = path.with_suffix(".new")
-    new.write_text(text)
-    new.replace(path)
+@cache
+def wrong_clock():
+    """Return a library that shows a process another time, if this machine can compile it.
 
-
-def fake_clock():
-    """Return the library that shows a process another time, if this machine has it."""
-    found = sorted(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"))
-    return str(found[0]) if found else ctypes.util.find_library("faketimeMT")
+    Not libfaketime: after a jump its sleeps fail, which no clock that is set does to anybody.
+    """
+    compiler = shutil.which("cc") or shutil.which("gcc")
+    if not compiler or not sys.platform.startswith("linux"):
+        return None
+    folder = tempfile.mkdtemp(prefix="clock")
+    atexit.register(shutil.rmtree, folder)
+    library = f"{folder}/wrong_clock.so"
+    source = Path(__file__).with_name("wrong_clock.c")
+    done = subprocess.run([compiler, "-shared", "-fPIC", "-o", library, str(source)], check=False)
+    return library if done.returncode == 0 else None

@@ -1,6 +1,7 @@
 """Workers: what is asked of a cluster before it is given work."""
 
 import threading
+import time
 
 import dask
 import distributed
@@ -86,6 +87,26 @@ def test_a_free_worker_that_is_preferred_gets_the_job(monkeypatch):
             pool.submit(number, "a job", wanted)
             (finished,) = pool.finished(10.0)
             assert finished.worker == wanted
+
+
+def test_a_job_does_not_wait_for_a_worker_that_is_gone(monkeypatch):
+    """All workers die at once, when a job has just been sent to one of them; others come."""
+    monkeypatch.setattr(workers, "_run_on_worker", lambda job: ([], distributed.get_worker().address))
+    with (
+        threads_as_workers(1) as cluster,
+        open_workers(cluster.scheduler_address, 0) as pool,
+    ):
+        (gone,) = pool._client.scheduler_info(n_workers=-1)["workers"]
+        cluster.scale(0)
+        while pool.slots:
+            time.sleep(0.01)
+        monkeypatch.setattr(pool, "_free_worker", lambda preferred: gone)
+        pool.submit(0, "a job", gone)
+        cluster.scale(1)
+        looks = (pool.finished(0.5) for _ in range(20))
+        (finished,) = next(filter(None, looks), [None])
+        assert finished is not None, "it waits for ever"
+        assert finished.worker != gone
 
 
 def test_none_means_this_process():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import queue
 import subprocess
 import sys
@@ -79,6 +80,7 @@ class DaskWorkers(Workers):
     def __init__(self, client: distributed.Client) -> None:
         self._client = client
         self._done: queue.Queue[tuple[int, distributed.Future]] = queue.Queue()
+        self._keys = itertools.count()
         self._running: dict[int, tuple[Job, str | None, distributed.Future]] = {}
         """Jobs by number, and the workers they were sent to."""
 
@@ -92,12 +94,14 @@ class DaskWorkers(Workers):
 
     def submit(self, number: int, job: Job, worker: str | None) -> None:
         """Send a job to the cluster."""
-        chosen = self._free_worker(worker)
-        place = {} if chosen is None else {"workers": [chosen], "allow_other_workers": True}
+        self._send(number, job, self._free_worker(worker))
+
+    def _send(self, number: int, job: Job, worker: str | None) -> None:
+        place = {} if worker is None else {"workers": [worker], "allow_other_workers": True}
         # With the client's name: on a shared scheduler, a key of another's job would bring its outcome.
-        key = f"tabstretch-{self._client.id}-{number}"
+        key = f"tabstretch-{self._client.id}-{next(self._keys)}"
         future = self._client.submit(_run_on_worker, job, key=key, pure=False, **place)
-        self._running[number] = (job, chosen, future)
+        self._running[number] = (job, worker, future)
         future.add_done_callback(lambda done: self._done.put((number, done)))
 
     def _free_worker(self, preferred: str | None) -> str | None:
@@ -117,8 +121,28 @@ class DaskWorkers(Workers):
             ready = [self._done.get(timeout=timeout)]
             while not self._done.empty():
                 ready.append(self._done.get())
-            return [self._collect(number, future) for number, future in ready]
+            return [self._collect(*each) for each in ready if self._is_awaited(*each)]
+        self._free_stranded()
         return []
+
+    def _is_awaited(self, number: int, future: distributed.Future) -> bool:
+        """Tell a job from one that was sent anew since."""
+        return number in self._running and self._running[number][2].key == future.key
+
+    def _free_stranded(self) -> None:
+        """Send jobs anew, to any worker, that wait for one that is gone.
+
+        When no worker is left, Dask keeps such a job for the one that was preferred: those that come later
+        do not get it, although it may run elsewhere.
+        """
+        with _scheduler_needed():
+            at_work = self._client.processing()
+            under_way = {key for keys in at_work.values() for key in keys}
+            for number, (job, place, future) in list(self._running.items()):
+                if place is None or place in at_work or future.key in under_way:
+                    continue
+                if not any(self._client.who_has([future]).values()):  # asked last: nothing hides between
+                    self._send(number, job, None)
 
     def _collect(self, number: int, future: distributed.Future) -> Finished:
         job, _, _ = self._running.pop(number)
