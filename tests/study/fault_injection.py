@@ -55,7 +55,14 @@ class Server:
         try:
             yield
         finally:
-            server.ensure_postgres_running()
+            self._start()
+
+    def _start(self):
+        """Start it, also where that takes longer than the package waits: on a machine that is busy."""
+        for _ in range(10):
+            with contextlib.suppress(subprocess.SubprocessError):
+                return self._server.ensure_postgres_running()
+        raise RuntimeError("PostgreSQL does not start again")
 
     def cut_all(self):
         self._server.psql(
