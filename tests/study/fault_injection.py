@@ -183,6 +183,7 @@ class Injection:
             f"{sum(self.injected.values())} faults in {self._n_studies - 1} studies, {found.lost} runs lost, "
             f"{found.doubled} runs doubled, {found.equal_rows} of {found.rows} rows equal to the undisturbed "
             f"study, {found.equal_trials} of {found.trials} trials equal"
+            + (f" ({found.rewritten} written again after a lost answer)" if found.rewritten else "")
         )
         return "\n".join(lines)
 

@@ -143,7 +143,10 @@ def trials_of(database):
     storage = optuna.storages.RDBStorage(url)
     names = sorted(optuna.get_all_study_names(storage))
     studies = [optuna.load_study(study_name=name, storage=storage) for name in names]
-    return {study.study_name: [(t.number, t.params, t.value) for t in study.trials] for study in studies}
+    return {
+        study.study_name: [(t.user_attrs["index"], t.params, t.value) for t in study.trials]
+        for study in studies
+    }
 
 
 def test_a_search_finds_better_than_its_first_trials(tmp_path, small_space):
