@@ -87,7 +87,7 @@ class Session:
 
 def _forking():
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["driver"])
+    context.set_forkserver_preload(["warmed"])
     return context
 
 
