@@ -1,16 +1,13 @@
 """`kill -9` at many moments, then the same command: the table of an undisturbed run, and nothing twice."""
 
-import os
 import signal
-import subprocess
-import sys
 import time
-from pathlib import Path
 
 import pandas as pd
 import psutil
 import pytest
 from driver import suggest
+from sessions import finish, start, worker_processes
 from test_runner import trials_of, unmeasured
 
 from tabstretch.study import read_plan, run_study
@@ -25,7 +22,6 @@ trials = 3
 seeds = 2
 epochs = 3
 """
-DRIVER = Path(__file__).with_name("driver.py")
 
 
 @pytest.fixture(scope="module")
@@ -42,19 +38,6 @@ def plan_file(folder):
     path = folder / "plan.toml"
     path.write_text(PLAN)
     return path
-
-
-def start(*arguments, **options):
-    command = [sys.executable, str(DRIVER), *map(str, arguments)]
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    return subprocess.Popen(
-        command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, text=True
-    )
-
-
-def finish(process, timeout=300):
-    output, errors = process.communicate(timeout=timeout)
-    return process.returncode, output, errors
 
 
 def check(folder, undisturbed, storage=None):
@@ -94,11 +77,6 @@ def test_killed_again_and_again(tmp_path, undisturbed, monkeypatch):
         )
     monkeypatch.setattr(mlp, "suggest", suggest)
     check(tmp_path, undisturbed)
-
-
-def worker_processes(process):
-    children = psutil.Process(process.pid).children(recursive=True)
-    return [child for child in children if "tabstretch.study.worker" in " ".join(child.cmdline())]
 
 
 def wait_for_line(process, text):

@@ -15,6 +15,7 @@ from tabstretch.study.models import mlp
 from tabstretch.study.plan import StudyPlan
 from tabstretch.study.results import COLUMNS
 from tabstretch.study.storage import StudyStorage
+from tabstretch.study.storage.database import storage_url
 
 MEASURED = ["seconds", "fit_seconds", "peak_memory_mb"]
 
@@ -138,10 +139,14 @@ def test_resuming_a_search_goes_on_as_if_nothing_had_happened(tmp_path, small_sp
 def trials_of(database):
     import optuna
 
-    storage = optuna.storages.RDBStorage(f"sqlite:///{database}")
+    url = storage_url(str(database)).render_as_string(hide_password=False)
+    storage = optuna.storages.RDBStorage(url)
     names = sorted(optuna.get_all_study_names(storage))
     studies = [optuna.load_study(study_name=name, storage=storage) for name in names]
-    return {study.study_name: [(t.number, t.params, t.value) for t in study.trials] for study in studies}
+    return {
+        study.study_name: [(t.user_attrs["index"], t.params, t.value) for t in study.trials]
+        for study in studies
+    }
 
 
 def test_a_search_finds_better_than_its_first_trials(tmp_path, small_space):
