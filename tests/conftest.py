@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import pytest
 from fuzz import FACTOR, PROFILE
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 
 # Boosted trees use all cores by OpenMP, and wait busily for each other where several test processes, or
 # anything else, use them too: a fit of a tenth of a second then takes half a minute.
@@ -22,6 +22,8 @@ settings.register_profile(
     max_examples=50,
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow],
+    # Without the explanation of a failure, which takes minutes for little more than the case itself says.
+    phases=[Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink],
 )
 settings.register_profile(
     "torture",

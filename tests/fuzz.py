@@ -13,6 +13,6 @@ PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "tabstretch")
 FACTOR = {"tabstretch": 1, "torture": 50}[PROFILE]
 
 
-def cases(n: int) -> settings:
-    """Settings of a test with so many cases on an ordinary day."""
-    return settings(max_examples=n * FACTOR)
+def cases(n: int, nightly: int | None = None) -> settings:
+    """Settings of a test with so many cases on an ordinary day, and in a nightly run `FACTOR` times as many."""
+    return settings(max_examples=n if FACTOR == 1 else nightly or n * FACTOR)

@@ -22,7 +22,7 @@ def check_matrix(estimator: BaseEstimator, X: Any, *, reset: bool) -> NDArray[An
                 f"Column {name} holds dates or times ({column.dtype}), not numbers. Convert them first, "
                 "for example to days since a fixed date."
             )
-    with _culprit_named(X):
+    with _checking(X):
         return np.asarray(
             validate_data(
                 estimator, X, reset=reset, dtype=(np.float64, np.float32), ensure_all_finite="allow-nan"
@@ -31,10 +31,12 @@ def check_matrix(estimator: BaseEstimator, X: Any, *, reset: bool) -> NDArray[An
 
 
 @contextmanager
-def _culprit_named(X: Any) -> Generator[None]:
-    """Add to an error about X where its first wrong value stands."""
+def _checking(X: Any) -> Generator[None]:
+    """Have X checked without warnings, and add to an error about it where its first wrong value stands."""
     try:
-        yield
+        # scikit-learn adds up all values to see whether one is infinite; sums of huge ones are, too.
+        with np.errstate(over="ignore", invalid="ignore"):
+            yield
     except (ValueError, TypeError) as error:
         culprit = _find_culprit(X)
         if culprit is None:
@@ -44,7 +46,7 @@ def _culprit_named(X: Any) -> Generator[None]:
 
 def check_stretched(estimator: Any, X: Any, n_columns: int) -> NDArray[Any]:
     """Return stretched data, whose columns may have lost their names, as a matrix."""
-    with _culprit_named(X):
+    with _checking(X):
         X = check_array(X, dtype=(np.float64, np.float32), ensure_all_finite="allow-nan", input_name="X")
     if X.shape[1] != n_columns:
         raise ValueError(

@@ -77,6 +77,7 @@ class StretchLayer(DoubleModule):
         layout = piece_table(maps)
         self.n_features = len(maps) // n_views
         self.n_views = n_views
+        self.out_of_range = [map_.out_of_range for map_ in maps]
         first_piece = np.arange(len(maps)) * layout.edges.shape[1]
         self.register_buffer("edges", torch.from_numpy(layout.edges))
         self.register_buffer("first_piece", torch.from_numpy(first_piece[:, None]), persistent=False)
@@ -125,14 +126,13 @@ class StretchLayer(DoubleModule):
 
     def maps(self) -> list[MonotoneMap]:
         """Return the map of each output column as it is now, after whatever was learned."""
-        tensors = (self.edges, self.table()[..., 1], self.high, self.edge_scale, self.output_scale)
+        tensors = (self.edges, self.table()[..., 1], self.edge_scale, self.output_scale)
         maps = []
-        for edges, values, high, edge_scale, output_scale in zip(
-            *(tensor.numpy(force=True) for tensor in tensors), strict=True
+        for mode, edges, values, edge_scale, output_scale in zip(
+            self.out_of_range, *(tensor.numpy(force=True) for tensor in tensors), strict=True
         ):
             n_edges = np.isfinite(edges).sum()
             outputs = strictly_increasing(values[:n_edges] * output_scale)
-            mode = "extrapolate" if np.isinf(high[0]) else "clip"
             maps.append(MonotoneMap(edges[:n_edges] / edge_scale, outputs, mode))
         return maps
 

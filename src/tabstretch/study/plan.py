@@ -14,7 +14,6 @@ from tabstretch.study.datasets.sources import parse_source
 from tabstretch.study.errors import StudyError
 from tabstretch.study.names import MODELS, TRANSFORMATIONS
 
-
 _MOST = 10**9
 """The largest whole number in a plan; a database could not store much larger ones."""
 _MOST_BYTES = 1 << 20
