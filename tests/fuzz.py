@@ -14,5 +14,5 @@ FACTOR = {"tabstretch": 1, "torture": 50}[PROFILE]
 
 
 def cases(n: int, nightly: int | None = None) -> settings:
-    """Settings of a test with so many cases on an ordinary day, and in a nightly run `FACTOR` times as many."""
+    """Settings of a test with so many cases on an ordinary day; a nightly run has more."""
     return settings(max_examples=n if FACTOR == 1 else nightly or n * FACTOR)

@@ -1,7 +1,7 @@
 """Tables from hell: what warehouses hold and tests forget, as Hypothesis strategies.
 
 Every draw is small and named (`Table` prints how to make it again), so that a case that fails can be read.
-Columns come out of recipes with a seed, since a list of a thousand floats would take longer to draw than to fit.
+Columns come out of recipes with a seed: to draw a thousand floats would take longer than to fit them.
 """
 
 from collections.abc import Callable
@@ -168,6 +168,14 @@ TARGETS: dict[str, Callable[[Random, int], Array]] = {
     "several classes": lambda rng, n: rng.integers(0, 4, (n, 2)),
 }
 targets = st.sampled_from(sorted(TARGETS))
+# Targets whose rows differ by so much that some of them tell nothing of the others.
+UNLIKE_ROWS = ("landmarks", "any floats", "outlier", "adjacent")
+_CLASSES = ("two classes", "truth", "few classes", "classes of one", "one rare class")
+TARGET_TYPES = {name: "multiclass" if name in _CLASSES else "continuous" for name in TARGETS} | {
+    "several numbers": "continuous-multioutput",
+    "labels": "multilabel-indicator",
+    "several classes": "multiclass-multioutput",
+}
 
 
 def make_target(name: str, n_rows: int, seed: int) -> Array:

@@ -296,10 +296,10 @@ def map_block(values, slot, edges, bins, first, output_scale, lowest, highest, e
         elif np.isnan(value):
             out[i] = value
         elif value <= lowest_edge:
-            beyond = lowest + (value - lowest_edge) * bins[0, 2] * output_scale
+            beyond = (bins[0, 1] + (value - lowest_edge) * bins[0, 2]) * output_scale
             out[i] = max(beyond, -LARGEST) if goes_on_below else lowest
         else:
-            beyond = highest + (value - highest_edge) * bins[max(n_bins - 1, 0), 2] * output_scale
+            beyond = (bins[n_bins, 1] + (value - highest_edge) * bins[max(n_bins - 1, 0), 2]) * output_scale
             out[i] = min(beyond, LARGEST) if goes_on_above else highest
 
 

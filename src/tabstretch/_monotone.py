@@ -169,7 +169,7 @@ def straight_pieces(map_: MonotoneMap, *, inverse: bool = False) -> Pieces:
     elif inverse:
         edges, values = values, edges
     edge_scale, value_scale = _safe_scale(edges), _safe_scale(values)
-    value_scale *= _slope_scale(edges * edge_scale, values * value_scale)
+    value_scale *= _slope_scale(edges * edge_scale, values * value_scale, keep_steep=inverse)
     edges, values = edges * edge_scale, _scaled_inward(values, value_scale)
     lengths = np.diff(edges)
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
@@ -218,19 +218,23 @@ def _scaled_inward(numbers: NDArray[np.float64], scale: float) -> NDArray[np.flo
     return np.clip(scaled, scaled[0], scaled[-1])
 
 
-def _slope_scale(edges: NDArray[np.float64], values: NDArray[np.float64]) -> float:
-    """Return a power of two for the outputs with which slopes have all their digits, as far as that goes."""
+def _slope_scale(edges: NDArray[np.float64], values: NDArray[np.float64], *, keep_steep: bool) -> float:
+    """Return a power of two for the outputs with which slopes have all their digits.
+
+    Where no power of two does that for the steepest and for the flattest piece, one of them is kept: that of
+    the longest bin of the map, which is steep in its inverse and flat in itself.
+    """
     rises, lengths = np.diff(values), np.diff(edges)
     sloped = (rises > 0) & (lengths > 0)
     if not np.any(sloped):
         return 1.0
     exponent = (np.frexp(rises)[1] - np.frexp(lengths)[1])[sloped]
-    low, high = int(exponent.min()), int(exponent.max())
-    if high > _LARGEST_EXPONENT:
-        return 2.0 ** max(_LARGEST_EXPONENT - high, -_MOST_SCALE)
+    too_low = max(-_LARGEST_EXPONENT - int(exponent.min()), 0)
+    too_high = max(int(exponent.max()) - _LARGEST_EXPONENT, 0)
     largest = int(np.frexp(max(abs(values[0]), abs(values[-1])))[1])
-    room = _LARGEST_EXPONENT - max(high, largest)
-    return 2.0 ** min(max(-_LARGEST_EXPONENT - low, 0), max(room, 0), _MOST_SCALE)
+    if too_high and (keep_steep or not too_low):
+        return 2.0 ** -min(too_high, _MOST_SCALE)
+    return 2.0 ** min(too_low, max(_LARGEST_EXPONENT - largest, 0), _MOST_SCALE)
 
 
 def _starts(lengths: Sequence[int]) -> NDArray[np.int64]:

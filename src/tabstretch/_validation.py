@@ -13,6 +13,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_array, check_consistent_length, column_or_1d
 from sklearn.utils.validation import validate_data
 
+_WEIGHTS = 1e-100, 1e100
+
 
 def check_matrix(estimator: BaseEstimator, X: Any, *, reset: bool) -> NDArray[Any]:
     """Return X as a float32 or float64 matrix, NaN allowed, or say which column is wrong and why."""
@@ -91,15 +93,16 @@ def check_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64] | None
     n_kept = np.count_nonzero(weight)
     if n_kept == 0:
         raise ValueError("sample_weight is zero for all rows: there is nothing to fit")
-    largest = float(weight.max())
-    if not 1e-200 < largest < 1e200:  # no count of rows, and its sum would over- or underflow
-        weight = np.ldexp(weight, -np.frexp(largest)[1])
     total = float(weight.sum())
     return weight * (n_kept / total) if total < n_kept else weight
 
 
 def check_row_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64] | None:
-    """Return weights as they are, one for each row, none negative."""
+    """Return weights, one for each row, none negative.
+
+    Those beyond `_WEIGHTS` count as its ends: they are no count of rows, and sums of them would over- or
+    underflow.
+    """
     if sample_weight is None:
         return None
     weight = np.asarray(sample_weight, dtype=np.float64)
@@ -113,7 +116,8 @@ def check_row_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64] | 
     if np.any(wrong):
         row = int(np.argmax(wrong))
         raise ValueError(f"sample_weight must be finite and not negative, got {weight[row]} at row {row}")
-    return weight
+    usual = (weight == 0) | ((weight >= _WEIGHTS[0]) & (weight <= _WEIGHTS[1]))
+    return weight if np.all(usual) else np.where(weight > 0, np.clip(weight, *_WEIGHTS), 0.0)
 
 
 def check_n_bins(n_bins: Any, n_features: int) -> NDArray[np.int64]:

@@ -78,6 +78,7 @@ class StretchLayer(DoubleModule):
         self.n_features = len(maps) // n_views
         self.n_views = n_views
         self.out_of_range = [map_.out_of_range for map_ in maps]
+        self.has_values = [len(map_.edges) > 0 for map_ in maps]
         first_piece = np.arange(len(maps)) * layout.edges.shape[1]
         self.register_buffer("edges", torch.from_numpy(layout.edges))
         self.register_buffer("first_piece", torch.from_numpy(first_piece[:, None]), persistent=False)
@@ -127,13 +128,15 @@ class StretchLayer(DoubleModule):
     def maps(self) -> list[MonotoneMap]:
         """Return the map of each output column as it is now, after whatever was learned."""
         tensors = (self.edges, self.table()[..., 1], self.edge_scale, self.output_scale)
+        arrays = (tensor.numpy(force=True) for tensor in tensors)
         maps = []
-        for mode, edges, values, edge_scale, output_scale in zip(
-            self.out_of_range, *(tensor.numpy(force=True) for tensor in tensors), strict=True
+        for mode, has_values, edges, values, edge_scale, output_scale in zip(
+            self.out_of_range, self.has_values, *arrays, strict=True
         ):
-            n_edges = np.isfinite(edges).sum()
-            outputs = strictly_increasing(values[:n_edges] * output_scale)
-            maps.append(MonotoneMap(edges[:n_edges] / edge_scale, outputs, mode))
+            # Of edges that scaling has made equal, the smallest numbers beside the largest, one is left.
+            apart = np.isfinite(edges) & np.append(True, edges[1:] > edges[:-1])
+            outputs = strictly_increasing(values[apart] * output_scale)
+            maps.append(MonotoneMap(edges[apart] / edge_scale if has_values else [], outputs, mode))
         return maps
 
     def extra_repr(self) -> str:
