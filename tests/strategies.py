@@ -157,7 +157,7 @@ TARGETS: dict[str, Callable[[Random, int], Array]] = {
     "adjacent": _adjacent,
     "outlier": lambda rng, n: np.where(np.arange(n) == n // 2, 1e300, rng.normal(size=n)),
     "whole numbers": lambda rng, n: rng.integers(2**53, 2**63, n),
-    "float32": lambda rng, n: rng.normal(size=n).astype(np.float32) * np.float32(1e38),
+    "float32": lambda rng, n: rng.normal(size=n).astype(np.float32) * np.float32(1e37),
     "two classes": lambda rng, n: _relabelled(rng, rng.integers(0, 2, n)),
     "truth": lambda rng, n: rng.random(n) < 0.5,
     "few classes": lambda rng, n: _relabelled(rng, rng.integers(0, 5, n)),

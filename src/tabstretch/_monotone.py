@@ -7,12 +7,11 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
-from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 
 from tabstretch._kernels import apply_maps
 from tabstretch._search import guide_table
-from tabstretch._threads import map_in_threads
+from tabstretch._threads import count_threads, map_in_threads
 
 OUT_OF_RANGE = ("clip", "extrapolate")
 # Threads are worth their start-up from about this many values on.
@@ -137,7 +136,7 @@ class MapTable:
     def __call__(self, X: NDArray[Any], n_jobs: int | None = 1) -> NDArray[Any]:
         """Map every column of a float32 or float64 matrix, in threads; the output keeps dtype and layout."""
         out = np.empty_like(X)
-        n_pieces = max(1, min(effective_n_jobs(n_jobs), X.size // _VALUES_PER_THREAD))
+        n_pieces = max(1, min(count_threads(n_jobs), X.size // _VALUES_PER_THREAD))
         bounds = np.linspace(0, len(X), n_pieces + 1).astype(np.intp)
         pieces = [(X[start:stop], out[start:stop], *self._tables) for start, stop in pairwise(bounds)]
         map_in_threads(apply_maps, pieces, n_pieces)

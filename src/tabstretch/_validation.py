@@ -84,8 +84,7 @@ def check_target(estimator: BaseEstimator, X: Any, y: Any) -> NDArray[Any]:
 def check_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64] | None:
     """Return weights that count rows: none negative, at least one positive.
 
-    Weights that sum to less than the number of rows they keep cannot count rows; they are taken as
-    relative and scaled to a mean of one.
+    Weights that cannot count rows are taken as relative (see `weight_factor`).
     """
     weight = check_row_weights(sample_weight, n_rows)
     if weight is None:
@@ -93,8 +92,16 @@ def check_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64] | None
     n_kept = np.count_nonzero(weight)
     if n_kept == 0:
         raise ValueError("sample_weight is zero for all rows: there is nothing to fit")
-    total = float(weight.sum())
-    return weight * (n_kept / total) if total < n_kept else weight
+    factor = weight_factor(float(weight.sum()), n_kept)
+    return weight if factor == 1.0 else weight * factor
+
+
+def weight_factor(total: float, n_rows: int) -> float:
+    """Return what brings weights that cannot count rows to a mean of one; one for those that can.
+
+    They cannot if they sum to less than the number of rows, or to so much that one row more is no difference.
+    """
+    return 1.0 if n_rows <= total <= 2.0**53 else n_rows / total
 
 
 def check_row_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64] | None:

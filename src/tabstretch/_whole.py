@@ -28,6 +28,7 @@ from tabstretch._sampling import RowSample
 from tabstretch._target import Target
 from tabstretch._target_parts import WholeTarget, whole_target
 from tabstretch._threads import map_in_threads
+from tabstretch._validation import weight_factor
 from tabstretch._variation import SmoothedColumn
 
 
@@ -36,8 +37,7 @@ class WholeTable:
 
     def __init__(self, part: TablePart, plan: Plan) -> None:
         self.part, self.plan = part, plan
-        # Weights that sum to less than the number of rows are relative, as in `check_weights`.
-        self._factor = part.n_rows / part.weight if part.weight < part.n_rows else 1.0
+        self._factor = weight_factor(part.weight, part.n_rows)
 
     @cached_property
     def target(self) -> WholeTarget:
