@@ -98,7 +98,7 @@ class StudyPlan:
             try:
                 parse_source(source)
             except ValueError as error:
-                raise StudyError(f"datasets: {source}: {error}") from None
+                raise StudyError(f"datasets: {_cut(source)}: {_cut(str(error))}") from None
         for name, least in (("trials", 0), ("seeds", 1), ("epochs", 1), ("patience", 1), ("batch_size", 2)):
             _check_whole(name, getattr(self, name), least)
         _set(self, "memory_limit_gb", _number("memory_limit_gb", self.memory_limit_gb, 0.0, math.inf))
@@ -187,7 +187,11 @@ def _shown(value: Any) -> str:
         text = repr(value)
     except ValueError:  # a whole number of thousands of digits, written in hexadecimal
         return "a number of thousands of digits"
-    return text if len(text) <= 200 else f"{text[:200]}…"
+    return _cut(text)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= 500 else f"{text[:500]}…"
 
 
 def _set(plan: StudyPlan, name: str, value: Any) -> None:

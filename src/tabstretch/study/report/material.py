@@ -22,17 +22,10 @@ from tabstretch.study.statistics.panels import ALL, texts
 _TEXTS = ("dataset", "model", "transformation", "status", "error", "note", "task", "params", "checksum")
 _NEEDED = ("dataset", "model", "transformation", "seed", "task")
 
-_NUMBERS = (
-    "n_train",
-    "n_val",
-    "n_test",
-    "n_numeric",
-    "n_categorical",
-    "n_classes",
-    "trials",
-    "failed_trials",
-)
-_NUMBERS += ("epochs", "best_epoch", "seconds", "fit_seconds", "peak_memory_mb", "seeds_together")
+_NUMBERS = [
+    *("n_train", "n_val", "n_test", "n_numeric", "n_categorical", "n_classes", "trials", "failed_trials"),
+    *("epochs", "best_epoch", "seconds", "fit_seconds", "peak_memory_mb", "seeds_together"),
+]
 _LARGEST = 1e15
 
 
