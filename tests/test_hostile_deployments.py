@@ -195,7 +195,7 @@ def estimator(variation: str | None, target: str, parameters: dict[str, Any]) ->
 
 
 def refused(error: ValueError, target: str) -> None:
-    """Check the one reason to refuse rows that pass by only once: first ones that tell nothing of the others."""
+    """Check the one reason to refuse batches: first rows that tell nothing of the others."""
     if "y becomes too large for what its first rows were like" not in str(error) or target not in UNLIKE_ROWS:
         raise error
 

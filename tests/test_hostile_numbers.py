@@ -25,7 +25,7 @@ from tabstretch import MonotoneMap, StretchTransformer, SupervisedStretchTransfo
 finite = st.floats(allow_nan=False, allow_infinity=False)
 
 
-@cases(100, nightly=50_000)
+@cases(100, nightly=35_000)
 @given(table=tables(), weight=weights, parameters=unsupervised_parameters)
 def test_without_a_target(table: Table, weight: str, parameters: dict[str, Any]) -> None:
     row_weight = make_weight(weight, table.n_rows, table.seed)
@@ -34,7 +34,7 @@ def test_without_a_target(table: Table, weight: str, parameters: dict[str, Any])
 
 
 @pytest.mark.parametrize("variation", ["within_fold", "pooled"])
-@cases(60, nightly=25_000)
+@cases(60, nightly=20_000)
 @given(table=tables(), target=targets, weight=weights, parameters=supervised_parameters)
 def test_with_a_target(
     variation: str, table: Table, target: str, weight: str, parameters: dict[str, Any]
@@ -48,14 +48,14 @@ def test_with_a_target(
     assert all(np.all(np.isfinite(variation) & (variation >= 0)) for variation in stretch.variation_)
 
 
-@cases(100, nightly=50_000)
+@cases(100, nightly=35_000)
 @given(st.lists(finite, min_size=1, max_size=12), unsupervised_parameters)
 def test_any_column_that_can_be_written_down(values: list[float], parameters: dict[str, Any]) -> None:
     X = np.array(values)[:, None]
     assert_sound(StretchTransformer(**parameters).fit(X), X)
 
 
-@cases(100, nightly=50_000)
+@cases(100, nightly=80_000)
 @given(
     st.lists(finite, min_size=1, max_size=8, unique=True),
     st.lists(finite, min_size=8, max_size=8, unique=True),

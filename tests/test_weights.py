@@ -114,3 +114,9 @@ def test_weight_moves_the_edges_to_where_it_lies() -> None:
     weight = np.where(x.ravel() < 50, 9.0, 1.0)
     fitted = StretchTransformer(2).fit(x, sample_weight=weight)
     assert fitted.bin_edges_[0][1] < 30
+
+
+def test_a_row_of_tiny_weight_is_a_row() -> None:
+    x = np.arange(5.0)[:, None]
+    fitted = StretchTransformer(8).fit(x, sample_weight=[1e-300, 1e300, 1.0, 1e300, 1e-300])
+    assert_array_equal(fitted.bin_edges_[0], x.ravel())

@@ -228,12 +228,14 @@ def _slope_scale(edges: NDArray[np.float64], values: NDArray[np.float64], *, kee
     if not np.any(sloped):
         return 1.0
     exponent = (np.frexp(rises)[1] - np.frexp(lengths)[1])[sloped]
-    too_low = max(-_LARGEST_EXPONENT - int(exponent.min()), 0)
-    too_high = max(int(exponent.max()) - _LARGEST_EXPONENT, 0)
+    # By how much slopes may fall before the flattest, and rise before the steepest, loses digits.
+    fall, rise = int(exponent.min()) + _LARGEST_EXPONENT, _LARGEST_EXPONENT - int(exponent.max())
+    if keep_steep:
+        shift = rise if rise < 0 else min(max(-fall, 0), rise)
+    else:
+        shift = -fall if fall < 0 else -min(max(-rise, 0), fall)
     largest = int(np.frexp(max(abs(values[0]), abs(values[-1])))[1])
-    if too_high and (keep_steep or not too_low):
-        return 2.0 ** -min(too_high, _MOST_SCALE)
-    return 2.0 ** min(too_low, max(_LARGEST_EXPONENT - largest, 0), _MOST_SCALE)
+    return 2.0 ** max(min(shift, _MOST_SCALE, max(_LARGEST_EXPONENT - largest, 0)), -_MOST_SCALE)
 
 
 def _starts(lengths: Sequence[int]) -> NDArray[np.int64]:

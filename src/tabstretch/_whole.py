@@ -22,6 +22,7 @@ from tabstretch._column import (
 from tabstretch._compress import FoldSums, sums_of_partition
 from tabstretch._folds import Folds, allowed_folds, make_folds
 from tabstretch._interactions import TeacherFit, supervise_by_teachers
+from tabstretch._magnitude import distinct_unscaled
 from tabstretch._merging import ColumnPart, edges_of_cells
 from tabstretch._parts import Plan, TablePart
 from tabstretch._sampling import RowSample
@@ -57,7 +58,7 @@ class WholeTable:
 
     def _fit_column(self, column: ColumnPart, n_bins: int, weights: dict[str, float]) -> ColumnFit:
         cells = self._cells(column)
-        edges = edges_of_cells(cells, int(n_bins))
+        edges = distinct_unscaled(edges_of_cells(cells, int(n_bins)), column.scale)
         fit = fit_bins(cells, edges, column.scale, column.ends, **weights)
         if len(edges) < 2:
             return fit
