@@ -89,7 +89,7 @@ def check_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64] | None
     weight = check_row_weights(sample_weight, n_rows)
     if weight is None:
         return None
-    n_kept = np.count_nonzero(weight)
+    n_kept = int(np.count_nonzero(weight))
     if n_kept == 0:
         raise ValueError("sample_weight is zero for all rows: there is nothing to fit")
     factor = weight_factor(float(weight.sum()), n_kept)
