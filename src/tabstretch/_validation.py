@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_array, check_consistent_length, column_or_1d
 from sklearn.utils.validation import validate_data
 
-_WEIGHTS = 1e-100, 1e100
+_WEIGHTS = 1e-30, 1e30
 
 
 def check_matrix(estimator: BaseEstimator, X: Any, *, reset: bool) -> NDArray[Any]:
@@ -92,6 +92,10 @@ def check_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64] | None
     n_kept = int(np.count_nonzero(weight))
     if n_kept == 0:
         raise ValueError("sample_weight is zero for all rows: there is nothing to fit")
+    largest = float(weight.max())
+    if not _WEIGHTS[0] < largest < _WEIGHTS[1]:  # no count of rows
+        weight = np.where(weight > 0, np.maximum(np.ldexp(weight, -np.frexp(largest)[1]), _WEIGHTS[0]), 0.0)
+    weight = within_reason(weight)
     factor = weight_factor(float(weight.sum()), n_kept)
     return weight if factor == 1.0 else weight * factor
 
@@ -105,11 +109,7 @@ def weight_factor(total: float, n_rows: int) -> float:
 
 
 def check_row_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64] | None:
-    """Return weights, one for each row, none negative.
-
-    Those beyond `_WEIGHTS` count as its ends: they are no count of rows, and sums of them would over- or
-    underflow.
-    """
+    """Return weights as they are, one for each row, none negative."""
     if sample_weight is None:
         return None
     weight = np.asarray(sample_weight, dtype=np.float64)
@@ -123,6 +123,11 @@ def check_row_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64] | 
     if np.any(wrong):
         row = int(np.argmax(wrong))
         raise ValueError(f"sample_weight must be finite and not negative, got {weight[row]} at row {row}")
+    return weight
+
+
+def within_reason(weight: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return weights of which those beyond `_WEIGHTS` count as its ends, so that no product overflows."""
     usual = (weight == 0) | ((weight >= _WEIGHTS[0]) & (weight <= _WEIGHTS[1]))
     return weight if np.all(usual) else np.where(weight > 0, np.clip(weight, *_WEIGHTS), 0.0)
 
