@@ -167,10 +167,11 @@ class LearnableTable(DoubleModule):
         bin_ = np.clip(np.minimum(number, last - 1), 0, None)  # past the last edge its slope goes on
         span = np.take_along_axis(value, last, axis=1) - value[:, :1]
         rises = np.diff(value, axis=1, append=value[:, -1:])
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             log_widths = np.where(number < last, np.log(rises / span), -np.inf)
             # Slope of a piece per width of its bin: zero where there is no slope, whatever the width.
             rates = np.where(slope > 0, slope / np.take_along_axis(rises / span, bin_, axis=1), 0.0)
+        rates = np.minimum(rates, np.finfo(np.float64).max)  # of bins too short to hold another number
         log_widths[last[:, 0] == 0] = 0.0  # a constant has no bins; its softmax must be a number all the same
         buffers = {
             "left": left,
