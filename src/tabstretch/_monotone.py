@@ -16,8 +16,8 @@ from tabstretch._threads import count_threads, map_in_threads
 OUT_OF_RANGE = ("clip", "extrapolate")
 # Threads are worth their start-up from about this many values on.
 _VALUES_PER_THREAD = 1 << 17
-# Slopes from 2**-1000 to 2**1000 are far from the ends of floats; no output is scaled by more than 2**600.
-_LARGEST_EXPONENT, _MOST_SCALE = 1000, 600
+# Slopes from 2**-1000 to 2**1000 are far from the ends of floats; no output is scaled by more than 2**620.
+_LARGEST_EXPONENT, _MOST_SCALE = 1000, 620
 
 
 class MonotoneMap:
