@@ -39,9 +39,9 @@ test-oldest: $(READY_OLDEST)  ## the same, with the oldest supported dependencie
 	$(VENV_OLDEST)/bin/python -m pytest -n $(WORKERS)
 
 # Files whose generated cases are worth a night; TORTURE chooses among them.
-TORTURE ?= tests/test_json_reader.py tests/study/test_no_way_in.py tests/study/datasets/test_npy.py tests/study/datasets/test_pickles.py
-torture: $(READY)  ## generate fifty times as many cases, other ones in every run
-	HYPOTHESIS_PROFILE=torture $(VENV)/bin/python -m pytest -n $(WORKERS) $(TORTURE)
+TORTURE ?= tests/test_hostile_numbers.py tests/test_hostile_deployments.py tests/test_hostile_tables.py tests/test_json_reader.py tests/study/test_no_way_in.py tests/study/datasets/test_npy.py tests/study/datasets/test_pickles.py
+torture: $(READY)  ## generate 200,000 cases and more, others in every run, and stop at the first that fails
+	HYPOTHESIS_PROFILE=torture $(VENV)/bin/python -m pytest -x -n $(WORKERS) --dist worksteal $(TORTURE)
 
 lint: $(READY)  ## check style and formatting
 	$(VENV)/bin/ruff check .

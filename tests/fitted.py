@@ -68,7 +68,9 @@ def probes(stretch: BaseStretch, n: int = 400, seed: int = 0, dtype: Any = np.fl
         edges = edges if len(edges) else np.zeros(1)
         low, high = edges.min() / 4, edges.max() / 4  # whose difference is finite
         between = low + (high - low) * rng.uniform(-0.5, 1.5, size=n)
-        near = np.concatenate([edges, np.nextafter(edges, np.inf), np.nextafter(edges, -np.inf)])
+        with np.errstate(over="ignore"):
+            near = np.concatenate([edges, np.nextafter(edges, np.inf), np.nextafter(edges, -np.inf)])
+        near = near[np.isfinite(near)]
         probe = np.concatenate([rng.choice(near, n // 2), np.clip(between, -4e307, 4e307) * 4, [np.nan, 0.0]])
         columns.append(probe)
     with np.errstate(over="ignore"):

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 from oracle import Array
 from sklearn.base import clone
 from sklearn.ensemble import RandomForestRegressor
@@ -239,3 +239,49 @@ def test_targets_that_change_their_kind_are_refused(monkeypatch: pytest.MonkeyPa
     X, many = np.arange(2000.0)[:, None], np.arange(2000)
     with pytest.raises(ValueError, match=r"y has .* classes or more, too many for batches"):
         within_fold(target_type="multiclass").fit_batches(batches(50, X, many))
+
+
+def test_a_value_that_only_later_rows_have_is_an_edge(monkeypatch: pytest.MonkeyPatch) -> None:
+    small_blocks(monkeypatch, 100)
+    x = np.r_[np.arange(100) % 10, np.full(95, 3), [3.5] * 5].astype(float)[:, None]
+    found = StretchTransformer(64).fit_batches(batches(100, x, np.zeros(200)))
+    assert_array_equal(found.bin_edges_[0], np.unique(x))
+    assert found.fallback_ == StretchTransformer(64).fit(x).fallback_
+
+
+@pytest.mark.parametrize("filling", [np.nan, 0.0])
+def test_tiny_numbers_beside_a_batch_without_any(filling: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    small_blocks(monkeypatch, 50)
+    x = np.r_[np.full(50, filling), np.arange(1, 51) * 5e-324, np.arange(1, 51) * 1e-323][:, None]
+    y = np.sin(np.arange(150.0))
+    stretch = SupervisedStretchTransformer(8, variation="within_fold", cv=2)
+    found = stretch.fit_batches(batches(50, x, y)).bin_edges_[0]
+    assert_array_equal(found, stretch.fit(x, y).bin_edges_[0])
+
+
+@pytest.mark.parametrize("scale", [1e-310, 1.7e308])
+def test_targets_at_the_ends_of_floats(scale: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    small_blocks(monkeypatch, 50)
+    x = np.random.default_rng(0).normal(size=(200, 1))
+    y = np.tanh(3 * x.ravel()) * scale
+    found = SupervisedStretchTransformer(4, variation="within_fold").fit_batches(batches(50, x, y))
+    expected = SupervisedStretchTransformer(4, variation="within_fold").fit(x, y)
+    assert_allclose(found.output_widths_[0], expected.output_widths_[0], atol=0.1)
+
+
+def test_a_target_far_larger_than_its_first_rows_is_refused_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    small_blocks(monkeypatch, 50)
+    x = np.arange(100.0)[:, None]
+    y = np.r_[np.arange(50) * 1e-200, np.arange(50) * 1e200] + 0.5e-200
+    with pytest.raises(ValueError, match=r"y becomes too large .*: divide it by its largest value"):
+        SupervisedStretchTransformer(4, variation="within_fold").fit_batches(batches(50, x, y))
+
+
+def test_weights_at_the_ends_of_floats(monkeypatch: pytest.MonkeyPatch) -> None:
+    small_blocks(monkeypatch, 50)
+    x = np.arange(100.0)[:, None] ** 2
+    for weight in (1e308, 1e-320):
+        parts = batches(50, x, np.zeros(100), np.full(100, weight))
+        assert_allclose(
+            StretchTransformer(4).fit_batches(parts).bin_edges_[0], StretchTransformer(4).fit(x).bin_edges_[0]
+        )

@@ -198,3 +198,13 @@ def test_float32_stays_finite_when_extrapolated() -> None:
     assert back.dtype == np.float32
     assert np.all(np.isfinite(back[:2]))
     assert np.isnan(back[2])
+
+
+@every
+def test_quantiles_between_the_smallest_floats(make: Any) -> None:
+    x = np.random.default_rng(0).integers(-50, 50, 136)[:, None] * 5e-324
+    fitted = make(n_bins=64).fit(x, np.arange(136.0))
+    edges = fitted.bin_edges_[0]
+    assert (edges[0], edges[-1]) == (x.min(), x.max())
+    assert np.all(np.diff(edges) > 0)
+    assert len(fitted.output_widths_[0]) == len(edges) - 1

@@ -153,3 +153,37 @@ def test_a_table_is_its_maps_one_by_one(dtype: Any) -> None:
     for j, map_ in enumerate(maps):
         assert_array_equal(output[:, j], map_(X[:, j].astype(float)).astype(dtype))
     assert_array_equal(MapTable(maps)(np.asfortranarray(X)), output)
+
+
+@pytest.mark.parametrize("edge", [1e-300, 0.0, 1e300])
+def test_a_constant_stays_constant_however_far_away(edge: float) -> None:
+    largest = np.finfo(float).max
+    map_ = MonotoneMap([edge], [0.5], "extrapolate")
+    assert_array_equal(map_([-largest, edge, largest]), 0.5)
+
+
+def test_the_largest_number_is_extrapolated_like_any_other() -> None:
+    map_ = MonotoneMap([-1e305, 0.0], [0.0, 1.0], "extrapolate")
+    assert_allclose(map_([1e308]), [1001.0])
+
+
+def test_values_of_a_bin_far_longer_than_the_others_come_back() -> None:
+    map_ = MonotoneMap([0.0, 1.0, 1.4e306], [0.0, 1.0 - 1e-9, 1.0])
+    x = np.array([0.5, 1e305, 7e305, 1.4e306])
+    assert_allclose(map_.inverse(map_(x)), x, rtol=1e-6)
+    wide = MonotoneMap([-1e308, -1e-310, 0.0, 1e308], [-1e9, -5e8, -1e8, 3.0])
+    x = np.array([-1e308, -3e307, -1e300, 2e307, 9e307])
+    assert_allclose(wide.inverse(wide(x)), x, rtol=1e-6)
+
+
+def test_extrapolation_onto_the_smallest_of_ranges() -> None:
+    edges = 1e-200 * (1 + 2.0**-50 * np.arange(1, 3))
+    map_ = MonotoneMap(edges, [0.0, 1e-300], "extrapolate")
+    below = np.nextafter(edges[:1], 0)
+    assert map_(below) < 0
+
+
+def test_float32_outputs_are_finite_whatever_the_range() -> None:
+    table = MapTable([MonotoneMap([0, 1], [-8e307, 8e307])])
+    output = table(np.array([[0.0], [0.5], [1.0]], dtype=np.float32))
+    assert_array_equal(output.ravel(), [-np.finfo(np.float32).max, 0, np.finfo(np.float32).max])

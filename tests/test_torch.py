@@ -279,3 +279,12 @@ def test_in_a_network_that_trains() -> None:
         optimizer.step()
         losses.append(loss.item())
     assert losses[-1] < 0.7 * losses[0]
+
+
+@pytest.mark.parametrize("out_of_range", ["clip", "extrapolate"])
+def test_maps_of_columns_without_values_or_with_one(out_of_range: str) -> None:
+    maps = [MonotoneMap([], [0.5], out_of_range), MonotoneMap([1e-300], [0.5], out_of_range)]
+    layer = StretchLayer(maps)
+    assert layer.maps() == maps
+    largest = np.finfo(float).max
+    assert_array_equal(layer(torch.tensor([[largest, largest], [-largest, -largest]])).numpy(), 0.5)

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from numpy.testing import assert_array_equal
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
@@ -258,3 +259,11 @@ def test_a_fit_that_failed_is_no_fit() -> None:
         model.fit([[0.0], [1.0]], [0.0, np.nan])
     with pytest.raises(NotFittedError):
         model.transform([[0.0]])
+
+
+def test_sums_of_huge_numbers_are_no_warning() -> None:
+    largest = np.finfo(float).max
+    X = np.tile([[largest], [-largest], [0.0]], (2000, 1))
+    fitted = StretchTransformer().fit(X)
+    assert_array_equal(fitted.transform(X[:3]).ravel(), [1, 0, 0.5])
+    assert_array_equal(fitted.inverse_transform([[1.0], [0.0]]).ravel(), [largest, -largest])

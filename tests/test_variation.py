@@ -165,3 +165,11 @@ def test_no_label_helps_to_predict_itself(variation: str) -> None:
     y_plain = np.where(np.arange(40) == 7, 3.5, y)
     plain = SupervisedStretchTransformer(8, **options).fit(x[:, None], y_plain)
     assert_allclose(outlier.output_widths_[0], plain.output_widths_[0], rtol=1e-9)
+
+
+def test_no_share_of_a_step_is_negative_however_far_apart_places_are() -> None:
+    place = np.array([-1e293, -6.5e11, -1.0, 2e-136, 1e305])
+    edges = np.array([-1e293, -6.5e11, 1.8e-136, 1e305])
+    for seed in range(50):
+        steps = np.random.default_rng(seed).random(4) * 10.0 ** np.arange(0, -20, -5)
+        assert np.all(split_at_edges(place, steps, edges) >= 0)

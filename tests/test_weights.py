@@ -114,3 +114,25 @@ def test_weight_moves_the_edges_to_where_it_lies() -> None:
     weight = np.where(x.ravel() < 50, 9.0, 1.0)
     fitted = StretchTransformer(2).fit(x, sample_weight=weight)
     assert fitted.bin_edges_[0][1] < 30
+
+
+def test_a_row_of_tiny_weight_is_a_row() -> None:
+    x = np.arange(5.0)[:, None]
+    fitted = StretchTransformer(8).fit(x, sample_weight=[1e-300, 1e300, 1.0, 1e300, 1e-300])
+    assert_array_equal(fitted.bin_edges_[0], x.ravel())
+
+
+def test_weights_of_all_sizes_leave_widths_finite() -> None:
+    x, y = np.arange(8.0)[:, None], np.sin(np.arange(8.0))
+    weight = 10.0 ** np.array([-186, -149, 134, -169, 0, 3, -300, 100])
+    for variation in ("within_fold", "pooled"):
+        fitted = SupervisedStretchTransformer(4, variation=variation, cv=2).fit(x, y, sample_weight=weight)
+        assert np.all(np.isfinite(fitted.variation_[0]))
+
+
+def test_huge_and_tiny_weights_are_relative() -> None:
+    x = np.arange(50.0)[:, None]
+    weight = np.random.default_rng(0).random(50)
+    plain = StretchTransformer(4).fit(x, sample_weight=weight).bin_edges_[0]
+    for scale in (2.0**900, 2.0**-900):
+        assert_array_equal(StretchTransformer(4).fit(x, sample_weight=scale * weight).bin_edges_[0], plain)

@@ -15,7 +15,7 @@ from tabstretch._folds import requested_splits
 from tabstretch._parts import Block, Merger, Plan, Request, TablePart, check_alike, compress, make_plan
 from tabstretch._sampling import seed_of
 from tabstretch._target import TARGET_TYPES
-from tabstretch._validation import check_matrix, check_row_weights, check_target
+from tabstretch._validation import check_matrix, check_row_weights, check_target, within_reason
 
 # Rows are compressed in blocks of a fixed size, so that nothing depends on the size of batches.
 _BLOCK_ROWS = 1 << 19
@@ -104,6 +104,7 @@ def check_batch(scout: Any, batch: Any, request: Request, name: str) -> Block | 
     except (ValueError, TypeError) as error:
         raise type(error)(f"{name}: {error}") from error
     names = getattr(scout, "feature_names_in_", None)
+    weight = None if weight is None else within_reason(weight)
     block = Block(X, y, weight, None if names is None else tuple(names))
     if weight is None or np.all(weight > 0):
         return block

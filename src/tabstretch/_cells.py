@@ -64,7 +64,7 @@ def cut_into_cells(
     `spread` chooses the boundaries of a long column from a sorted sample, its smallest and largest value.
     """
     spread = spread_boundaries if spread is None else spread
-    present = x[~np.isnan(x)] if np.isnan(x.sum()) else x
+    present = x[~np.isnan(x)] if len(x) and np.isnan(x.min()) else x
     if len(present) == 0:
         return no_cells(len(x))
     sample = present

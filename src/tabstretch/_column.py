@@ -12,7 +12,7 @@ from tabstretch._bins import bin_edges, bin_weights, quartiles
 from tabstretch._cells import Cells, Column, cut_into_cells
 from tabstretch._conditional import Curves
 from tabstretch._folds import Folds
-from tabstretch._magnitude import power_of_two_scale
+from tabstretch._magnitude import distinct_unscaled, power_of_two_scale
 from tabstretch._target import Target
 from tabstretch._variation import SmoothedColumn, Variation, pooled_variation, variation_within_folds
 from tabstretch._widths import NEGLIGIBLE_VARIATION, remove_noise, stretch_widths
@@ -72,7 +72,7 @@ def fit_column(
     scale = power_of_two_scale(x)
     scaled = x if scale == 1.0 else x * scale
     cells = cut_into_cells(scaled, weight)
-    edges = bin_edges(scaled, n_bins, weight=weight, cells=cells)
+    edges = distinct_unscaled(bin_edges(scaled, n_bins, weight=weight, cells=cells), scale)
     ends = (float(np.fmin.reduce(x)), float(np.fmax.reduce(x)))
     fit = fit_bins(cells, edges, scale, ends, rank_weight=rank_weight, value_weight=value_weight)
     if len(edges) < 2:

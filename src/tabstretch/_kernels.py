@@ -259,7 +259,7 @@ def apply_maps(X, out, edges, bins, first, edge_start, first_start, numbers, ext
     for start in range(0, X.shape[0], BLOCK):
         n_rows = min(BLOCK, X.shape[0] - start)
         for j in range(X.shape[1]):
-            edge_scale, output_scale, center, scale, origin, slots_per_unit = numbers[j]
+            edge_scale, output_scale, lowest, highest, center, scale, origin, slots_per_unit = numbers[j]
             for i in range(n_rows):
                 values[i] = X[start + i, j] * edge_scale
             guide = first[first_start[j] : first_start[j + 1]]
@@ -272,17 +272,21 @@ def apply_maps(X, out, edges, bins, first, edge_start, first_start, numbers, ext
                 bins[edge_start[j] : edge_start[j + 1]],
                 guide,
                 output_scale,
+                lowest,
+                highest,
                 extrapolate[j],
                 out[start : start + n_rows, j],
             )
 
 
 @kernel
-def map_block(values, slot, edges, bins, first, output_scale, extrapolate, out):
+def map_block(values, slot, edges, bins, first, output_scale, lowest, highest, extrapolate, out):
     """Map values of one column whose slots in the guide table are known."""
     n_bins = len(edges) - 1
     lowest_edge, highest_edge = edges[0], edges[n_bins]
-    lowest, highest = bins[0, 1] * output_scale, bins[n_bins, 1] * output_scale
+    # No slope stays none infinitely far away, where a product with it would be NaN.
+    goes_on_below = extrapolate and bins[0, 2] > 0.0
+    goes_on_above = extrapolate and bins[max(n_bins - 1, 0), 2] > 0.0
     for i in range(len(values)):
         value = values[i]
         if value > lowest_edge and value < highest_edge:
@@ -292,11 +296,11 @@ def map_block(values, slot, edges, bins, first, output_scale, extrapolate, out):
         elif np.isnan(value):
             out[i] = value
         elif value <= lowest_edge:
-            beyond = lowest + (value - lowest_edge) * bins[0, 2] * output_scale
-            out[i] = max(beyond, -LARGEST) if extrapolate else lowest
+            beyond = (bins[0, 1] + (value - lowest_edge) * bins[0, 2]) * output_scale
+            out[i] = max(beyond, -LARGEST) if goes_on_below else lowest
         else:
-            beyond = highest + (value - highest_edge) * bins[n_bins - 1, 2] * output_scale
-            out[i] = min(beyond, LARGEST) if extrapolate else highest
+            beyond = (bins[n_bins, 1] + (value - highest_edge) * bins[max(n_bins - 1, 0), 2]) * output_scale
+            out[i] = min(beyond, LARGEST) if goes_on_above else highest
 
 
 @kernel

@@ -29,3 +29,8 @@ def power_of_two_scale(x: NDArray[Any]) -> float:
     if 0.0 < largest < 1e-200:
         return 2.0**400
     return 1.0
+
+
+def distinct_unscaled(edges: NDArray[np.float64], scale: float) -> NDArray[np.float64]:
+    """Return the scaled edges that differ in their own units, where the smallest floats lie apart."""
+    return np.unique(edges / scale) * scale if scale > 1.0 else edges

@@ -23,6 +23,7 @@ from tabstretch._cells import (
     no_cells,
     spread_boundaries,
 )
+from tabstretch._magnitude import power_of_two_scale
 
 # Values beyond the boundaries that were foreseen become cells of their own, up to this many.
 _OUTER_CELLS = 256
@@ -135,7 +136,8 @@ def keep_cells(
 
 def merge_parts(a: ColumnPart, b: ColumnPart, limit: int = CELL_LIMIT) -> ColumnPart:
     """Return the cells of two parts of a column together."""
-    scale = min(a.scale, b.scale)
+    ends = float(np.fmin(a.ends[0], b.ends[0])), float(np.fmax(a.ends[1], b.ends[1]))
+    scale = power_of_two_scale(np.array(ends))
     a, b = a.rescaled(scale), b.rescaled(scale)
     left = np.union1d(a.left, b.left)
     of_a, of_b = (np.searchsorted(left, part.mean, side="right") - 1 for part in (a, b))
@@ -149,7 +151,6 @@ def merge_parts(a: ColumnPart, b: ColumnPart, limit: int = CELL_LIMIT) -> Column
         low[place] = np.minimum(low[place], part.low)
         high[place] = np.maximum(high[place], part.high)
     cells = Cells(np.empty(0, dtype=np.uint16), left, weight, mean, low, high, exact=False)
-    ends = float(np.fmin(a.ends[0], b.ends[0])), float(np.fmax(a.ends[1], b.ends[1]))
     merged = keep_cells(cells, _add(a.sums, of_a, b.sums, of_b, len(left)), a.gram + b.gram, ends, scale)
     return _compact(merged, limit) if len(merged.weight) > 2 * limit else merged
 

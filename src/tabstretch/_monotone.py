@@ -7,16 +7,17 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
-from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 
 from tabstretch._kernels import apply_maps
 from tabstretch._search import guide_table
-from tabstretch._threads import map_in_threads
+from tabstretch._threads import count_threads, map_in_threads
 
 OUT_OF_RANGE = ("clip", "extrapolate")
 # Threads are worth their start-up from about this many values on.
 _VALUES_PER_THREAD = 1 << 17
+# Slopes from 2**-1000 to 2**1000 are far from the ends of floats; no output is scaled by more than 2**620.
+_LARGEST_EXPONENT, _MOST_SCALE = 1000, 620
 
 
 class MonotoneMap:
@@ -128,16 +129,18 @@ class MapTable:
             np.array(numbers),
             np.array([map_.out_of_range == "extrapolate" for map_ in maps]),
         )
-        self._extrapolates = any(map_.out_of_range == "extrapolate" for map_ in maps)
+        largest = max(np.abs(map_.edges if inverse else map_.values).max(initial=0.0) for map_ in maps)
+        extrapolates = any(map_.out_of_range == "extrapolate" for map_ in maps)
+        self._may_leave_float32 = extrapolates or largest > np.finfo(np.float32).max
 
     def __call__(self, X: NDArray[Any], n_jobs: int | None = 1) -> NDArray[Any]:
         """Map every column of a float32 or float64 matrix, in threads; the output keeps dtype and layout."""
         out = np.empty_like(X)
-        n_pieces = max(1, min(effective_n_jobs(n_jobs), X.size // _VALUES_PER_THREAD))
+        n_pieces = max(1, min(count_threads(n_jobs), X.size // _VALUES_PER_THREAD))
         bounds = np.linspace(0, len(X), n_pieces + 1).astype(np.intp)
         pieces = [(X[start:stop], out[start:stop], *self._tables) for start, stop in pairwise(bounds)]
         map_in_threads(apply_maps, pieces, n_pieces)
-        if out.dtype == np.float32 and self._extrapolates:
+        if out.dtype == np.float32 and self._may_leave_float32:
             # The loop keeps to the range of float64, whose ends are infinite in float32.
             largest = np.finfo(np.float32).max
             np.clip(out, -largest, largest, out=out)
@@ -165,7 +168,8 @@ def straight_pieces(map_: MonotoneMap, *, inverse: bool = False) -> Pieces:
     elif inverse:
         edges, values = values, edges
     edge_scale, value_scale = _safe_scale(edges), _safe_scale(values)
-    edges, values = edges * edge_scale, values * value_scale
+    value_scale *= _slope_scale(edges * edge_scale, values * value_scale, keep_steep=inverse)
+    edges, values = edges * edge_scale, _scaled_inward(values, value_scale)
     lengths = np.diff(edges)
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
         slopes = np.diff(values) / lengths
@@ -188,17 +192,50 @@ def _layout(map_: MonotoneMap, *, inverse: bool) -> tuple[Any, Any, Any, list[fl
     """Return a map's edges, its bins, its guide table and its numbers for the compiled loop."""
     bins, *scales = straight_pieces(map_, inverse=inverse)
     edges = np.ascontiguousarray(bins[:, 0])
+    outputs = map_.edges if inverse else map_.values
+    ends = [outputs[0], outputs[-1]] if len(outputs) else [np.nan, np.nan]
     if len(edges) == 1:
-        return edges, bins, np.zeros(0, np.int32), [*scales, 0.0, 0.0, 0.0, 0.0]
+        return edges, bins, np.zeros(0, np.int32), [*scales, *ends, 0.0, 0.0, 0.0, 0.0]
     center, scale, origin, slots_per_unit, first = guide_table(edges)
-    return edges, bins, first, [*scales, center, scale, origin, slots_per_unit]
+    return edges, bins, first, [*scales, *ends, center, scale, origin, slots_per_unit]
 
 
 def _safe_scale(numbers: NDArray[np.float64]) -> float:
     largest = max(abs(numbers[0]), abs(numbers[-1]))
-    if largest > 1e307:
+    if largest > 1e292:  # the largest of all numbers, less these, is infinite
         return 2.0**-4
     return 2.0**400 if 0.0 < largest < 1e-200 else 1.0
+
+
+def _scaled_inward(numbers: NDArray[np.float64], scale: float) -> NDArray[np.float64]:
+    """Return scaled numbers; where that rounds, as with the smallest of all, the ends go inward."""
+    scaled = numbers * scale
+    if scaled[0] / scale < numbers[0]:
+        scaled[0] = np.nextafter(scaled[0], np.inf)
+    if scaled[-1] / scale > numbers[-1]:
+        scaled[-1] = np.nextafter(scaled[-1], -np.inf)
+    return np.clip(scaled, scaled[0], scaled[-1])
+
+
+def _slope_scale(edges: NDArray[np.float64], values: NDArray[np.float64], *, keep_steep: bool) -> float:
+    """Return a power of two for the outputs with which slopes have all their digits.
+
+    Where no power of two does that for the steepest and for the flattest piece, one of them is kept: that of
+    the longest bin of the map, which is steep in its inverse and flat in itself.
+    """
+    rises, lengths = np.diff(values), np.diff(edges)
+    sloped = (rises > 0) & (lengths > 0)
+    if not np.any(sloped):
+        return 1.0
+    exponent = (np.frexp(rises)[1] - np.frexp(lengths)[1])[sloped]
+    # By how much slopes may fall before the flattest, and rise before the steepest, loses digits.
+    fall, rise = int(exponent.min()) + _LARGEST_EXPONENT, _LARGEST_EXPONENT - int(exponent.max())
+    if keep_steep:
+        shift = rise if rise < 0 else min(max(-fall, 0), rise)
+    else:
+        shift = -fall if fall < 0 else -min(max(-rise, 0), fall)
+    largest = int(np.frexp(max(abs(values[0]), abs(values[-1])))[1])
+    return 2.0 ** max(min(shift, _MOST_SCALE, max(_LARGEST_EXPONENT - largest, 0)), -_MOST_SCALE)
 
 
 def _starts(lengths: Sequence[int]) -> NDArray[np.int64]:

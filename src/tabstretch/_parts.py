@@ -75,6 +75,8 @@ class Plan:
     target: TargetPlan | None
     cell_limit: int
     boundaries: list[Column]
+    exact: list[bool]
+    """Whether the boundaries of a column are all its distinct values, as far as the first rows tell."""
 
 
 @dataclass(frozen=True)
@@ -97,13 +99,17 @@ def make_plan(block: Block, request: Request) -> Plan:
     n_sums = max(1, target.n_sums * request.n_folds if target else 1)
     limit = int(np.clip(_NUMBERS_KEPT // (n_sums * block.X.shape[1]), _FEWEST_CELLS, CELL_LIMIT))
 
-    def boundaries(j: int) -> Column:
+    def boundaries(j: int) -> tuple[Column, bool]:
         x, _, scale = _column(block.X, j)
+        if scale != 1.0:
+            return np.empty(0), False
         # These are for all parts, and worth a larger sample.
-        return cut_by_itself(x, None, 4 * SAMPLE_SIZE, limit).left if scale == 1.0 else np.empty(0)
+        cells = cut_by_itself(x, None, 4 * SAMPLE_SIZE, limit)
+        return cells.left, cells.exact
 
     found = map_in_threads(boundaries, ((j,) for j in range(block.X.shape[1])), request.n_jobs)
-    return Plan(request, block.take(slice(0)), target, limit, found)
+    left, exact = ([each[i] for each in found] for i in range(2))
+    return Plan(request, block.take(slice(0)), target, limit, left, exact)
 
 
 def compress(block: Block, first_row: int, plan: Plan, *, alone: bool = False) -> TablePart:
@@ -157,7 +163,9 @@ def _compress_column(
         boundaries = foreseen_boundaries(x, ends, foreseen)
         if boundaries is not None:
             cells = describe(x, block.weight, boundaries)
-            if suits(cells, plan.cell_limit):
+            # A value that the first rows did not have stays by itself where there are few.
+            joined = plan.exact[j] and np.any(cells.high > cells.left)
+            if not joined and suits(cells, plan.cell_limit):
                 return keep(cells)
     return keep(cut_by_itself(x, block.weight, SAMPLE_SIZE, plan.cell_limit))
 

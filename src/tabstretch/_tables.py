@@ -46,8 +46,10 @@ def piece_table(maps: Sequence[MonotoneMap]) -> PieceTable:
         limits[:, j] = bins[[0, -1], 0]
         table[j, : len(bins)] = bins
         if map_.out_of_range == "extrapolate":
-            limits[:, j] = -np.inf, np.inf
-            table[j, len(bins) - 1, 2:] = bins[max(len(bins) - 2, 0), 2], np.inf
+            end_slopes = bins[[0, max(len(bins) - 2, 0)], 2]
+            # Where the map is level it stays so: infinitely far away, a product with no slope would be NaN.
+            limits[:, j] = np.where(end_slopes > 0, [-np.inf, np.inf], limits[:, j])
+            table[j, len(bins) - 1, 2:] = end_slopes[1], np.inf
         table[j, len(bins) :] = table[j, len(bins) - 1]
     return PieceTable(
         edges,

@@ -20,6 +20,7 @@ from tabstretch._target import REGRESSION, Target, encode_target, resolve_target
 # With more classes than this the sums of cells would take too much memory.
 _MOST_CLASSES = 1000
 _ONE_COLUMN = ("binary", "multiclass")
+_TOO_LARGE = "y becomes too large for what its first rows were like: divide it by its largest value"
 
 Labels = list[NDArray[Any]]
 
@@ -68,7 +69,9 @@ def plan_target(y: NDArray[Any], weight: Column | None, target_type: str) -> Tar
         target = encode_target(y, kind, weight)
         assert target.shift is not None
         assert target.scale is not None
-        return TargetPlan(kind, guessed, [], target.shift, target.scale)
+        # A deviation of the smallest numbers may round to zero.
+        scale = np.maximum(target.scale, np.finfo(np.float64).tiny)
+        return TargetPlan(kind, guessed, [], target.shift, scale)
     if kind == "multilabel-indicator":
         n_outputs = y.shape[1]
         return TargetPlan(kind, guessed, [], np.zeros(n_outputs), np.ones(n_outputs))
@@ -79,13 +82,14 @@ def encode_part(y: NDArray[Any], weight: Column | None, plan: TargetPlan) -> tup
     """Encode some rows; return what is known of them, and what to sum."""
     _check_kind(y, plan)
     if not plan.classes:
-        # Outputs first: sums along contiguous rows are many times faster.
-        outputs = _columns(y) - plan.shift[:, None]
-        outputs /= plan.scale[:, None]
-        squared = outputs * outputs
-        total, square = (
-            np.sum(each if weight is None else weight * each, axis=1) for each in (outputs, squared)
-        )
+        outputs = _relative(y, plan)
+        with np.errstate(over="ignore"):
+            squared = outputs * outputs
+            total, square = (
+                np.sum(each if weight is None else weight * each, axis=1) for each in (outputs, squared)
+            )
+        if not np.all(np.isfinite(square)):
+            raise ValueError(_TOO_LARGE)
         part = TargetPart([], [], outputs.min(axis=1), outputs.max(axis=1), total, square)
         values, squares = outputs.T, squared.T
         # Several outputs are standardised each by itself, so their squares are summed each by itself.
@@ -103,6 +107,19 @@ def encode_part(y: NDArray[Any], weight: Column | None, plan: TargetPlan) -> tup
     return part, Target.of_values(
         plan.kind, classes, np.hstack([np.eye(len(labels))[codes] for labels, codes in coded])
     )
+
+
+def _relative(y: NDArray[Any], plan: TargetPlan) -> NDArray[np.float64]:
+    """Return numbers relative to the first guess, outputs first: sums along contiguous rows are fast."""
+    values = _columns(y).astype(np.float64)
+    shift, scale = plan.shift[:, None], plan.scale[:, None]
+    largest = max(values.max(initial=0.0), -values.min(initial=0.0), np.abs(shift).max())
+    if largest > 1e300:  # of a part of them, differences are finite
+        values, shift, scale = values * 0.25, shift * 0.25, scale * 0.25
+    with np.errstate(over="ignore"):
+        values -= shift
+        values /= scale
+    return values
 
 
 def _columns(y: NDArray[Any]) -> NDArray[Any]:
@@ -194,7 +211,7 @@ class WholeTarget:
         """Encode some of the rows in the way of all."""
         if not self.plan.classes:
             raw = np.ascontiguousarray(_columns(y).T, dtype=np.float64)
-            values = ((raw - self.plan.shift) / self.plan.scale - self.mean) / self.deviation
+            values = (_relative(y, self.plan).T - self.mean) / self.deviation
             target = replace(Target.of_values(self.kind, self.classes, values), constant=self.constant)
             if not self.of_numbers:
                 return target
@@ -258,7 +275,7 @@ def whole_target(part: TargetPart, plan: TargetPlan, weight: float) -> WholeTarg
     mean = part.total / weight
     variance = np.maximum(part.square / weight - mean**2, 0.0)
     if not np.all(np.isfinite(variance)):
-        raise ValueError("y becomes too large: divide it by its largest value")
+        raise ValueError(_TOO_LARGE)
     mean = np.where(varies, mean, part.low)
     deviation = np.where(varies & (variance > 0), np.sqrt(variance), 1.0)
     return WholeTarget(plan.kind, plan, None, len(one), constant, None, mean, deviation)

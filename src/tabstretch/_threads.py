@@ -4,10 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from multiprocessing import current_process
 from typing import Any
 
 from joblib import effective_n_jobs
 from threadpoolctl import ThreadpoolController
+
+
+def count_threads(n_jobs: int | None) -> int:
+    """Return how many threads `n_jobs` means, as joblib counts.
+
+    In the processes of pools and clusters that is one, of which joblib would warn in every call.
+    """
+    return 1 if current_process().daemon else int(effective_n_jobs(n_jobs))
 
 
 def map_in_threads(
@@ -18,7 +27,7 @@ def map_in_threads(
     joblib's own threads take ten milliseconds to start, as long as mapping a million values.
     """
     jobs = list(jobs)
-    n_threads = min(effective_n_jobs(n_jobs), len(jobs))
+    n_threads = min(count_threads(n_jobs), len(jobs))
     if n_threads <= 1:
         return [function(*job) for job in jobs]
     with ThreadPoolExecutor(n_threads) as pool:
@@ -34,7 +43,7 @@ def map_models_in_threads(
     and a fit of milliseconds can take minutes.
     """
     jobs = list(jobs)
-    n_threads = effective_n_jobs(n_jobs)
+    n_threads = count_threads(n_jobs)
     n_each = max(1, n_threads // max(1, min(n_threads, len(jobs))))
 
     # Libraries are looked up here, once: in a thread that could wait forever for another's import.

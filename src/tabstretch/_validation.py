@@ -13,6 +13,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_array, check_consistent_length, column_or_1d
 from sklearn.utils.validation import validate_data
 
+_WEIGHTS = 1e-30, 1e30
+
 
 def check_matrix(estimator: BaseEstimator, X: Any, *, reset: bool) -> NDArray[Any]:
     """Return X as a float32 or float64 matrix, NaN allowed, or say which column is wrong and why."""
@@ -22,7 +24,7 @@ def check_matrix(estimator: BaseEstimator, X: Any, *, reset: bool) -> NDArray[An
                 f"Column {name} holds dates or times ({column.dtype}), not numbers. Convert them first, "
                 "for example to days since a fixed date."
             )
-    with _culprit_named(X):
+    with _checking(X):
         return np.asarray(
             validate_data(
                 estimator, X, reset=reset, dtype=(np.float64, np.float32), ensure_all_finite="allow-nan"
@@ -31,10 +33,12 @@ def check_matrix(estimator: BaseEstimator, X: Any, *, reset: bool) -> NDArray[An
 
 
 @contextmanager
-def _culprit_named(X: Any) -> Generator[None]:
-    """Add to an error about X where its first wrong value stands."""
+def _checking(X: Any) -> Generator[None]:
+    """Have X checked without warnings, and add to an error about it where its first wrong value stands."""
     try:
-        yield
+        # scikit-learn adds up all values to see whether one is infinite; sums of huge ones are, too.
+        with np.errstate(over="ignore", invalid="ignore"):
+            yield
     except (ValueError, TypeError) as error:
         culprit = _find_culprit(X)
         if culprit is None:
@@ -44,7 +48,7 @@ def _culprit_named(X: Any) -> Generator[None]:
 
 def check_stretched(estimator: Any, X: Any, n_columns: int) -> NDArray[Any]:
     """Return stretched data, whose columns may have lost their names, as a matrix."""
-    with _culprit_named(X):
+    with _checking(X):
         X = check_array(X, dtype=(np.float64, np.float32), ensure_all_finite="allow-nan", input_name="X")
     if X.shape[1] != n_columns:
         raise ValueError(
@@ -80,20 +84,28 @@ def check_target(estimator: BaseEstimator, X: Any, y: Any) -> NDArray[Any]:
 def check_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64] | None:
     """Return weights that count rows: none negative, at least one positive.
 
-    Weights that sum to less than the number of rows they keep cannot count rows; they are taken as
-    relative and scaled to a mean of one.
+    Weights that cannot count rows are taken as relative (see `weight_factor`).
     """
     weight = check_row_weights(sample_weight, n_rows)
     if weight is None:
         return None
-    n_kept = np.count_nonzero(weight)
+    n_kept = int(np.count_nonzero(weight))
     if n_kept == 0:
         raise ValueError("sample_weight is zero for all rows: there is nothing to fit")
     largest = float(weight.max())
-    if not 1e-200 < largest < 1e200:  # no count of rows, and its sum would over- or underflow
-        weight = np.ldexp(weight, -np.frexp(largest)[1])
-    total = float(weight.sum())
-    return weight * (n_kept / total) if total < n_kept else weight
+    if not _WEIGHTS[0] < largest < _WEIGHTS[1]:  # no count of rows
+        weight = np.where(weight > 0, np.maximum(np.ldexp(weight, -np.frexp(largest)[1]), _WEIGHTS[0]), 0.0)
+    weight = within_reason(weight)
+    factor = weight_factor(float(weight.sum()), n_kept)
+    return weight if factor == 1.0 else weight * factor
+
+
+def weight_factor(total: float, n_rows: int) -> float:
+    """Return what brings weights that cannot count rows to a mean of one; one for those that can.
+
+    They cannot if they sum to less than the number of rows, or to so much that one row more is no difference.
+    """
+    return 1.0 if n_rows <= total <= 2.0**53 else n_rows / total
 
 
 def check_row_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64] | None:
@@ -112,6 +124,12 @@ def check_row_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64] | 
         row = int(np.argmax(wrong))
         raise ValueError(f"sample_weight must be finite and not negative, got {weight[row]} at row {row}")
     return weight
+
+
+def within_reason(weight: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return weights of which those beyond `_WEIGHTS` count as its ends, so that no product overflows."""
+    usual = (weight == 0) | ((weight >= _WEIGHTS[0]) & (weight <= _WEIGHTS[1]))
+    return weight if np.all(usual) else np.where(weight > 0, np.clip(weight, *_WEIGHTS), 0.0)
 
 
 def check_n_bins(n_bins: Any, n_features: int) -> NDArray[np.int64]:

@@ -189,7 +189,8 @@ def split_at_edges(place: Column, steps: Column, edges: Column) -> Column:
     if len(place) < 2:
         return np.zeros(len(edges) - 1)
     cumulative = np.concatenate([[0.0], np.cumsum(steps)])
-    return np.diff(np.interp(edges, place, cumulative))
+    # Between places of very different sizes, interpolation may round to less than at the edge before.
+    return np.diff(np.maximum.accumulate(np.interp(edges, place, cumulative)))
 
 
 def mean_curve(column: SmoothedColumn) -> Column:

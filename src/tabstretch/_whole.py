@@ -22,12 +22,14 @@ from tabstretch._column import (
 from tabstretch._compress import FoldSums, sums_of_partition
 from tabstretch._folds import Folds, allowed_folds, make_folds
 from tabstretch._interactions import TeacherFit, supervise_by_teachers
+from tabstretch._magnitude import distinct_unscaled
 from tabstretch._merging import ColumnPart, edges_of_cells
 from tabstretch._parts import Plan, TablePart
 from tabstretch._sampling import RowSample
 from tabstretch._target import Target
 from tabstretch._target_parts import WholeTarget, whole_target
 from tabstretch._threads import map_in_threads
+from tabstretch._validation import weight_factor
 from tabstretch._variation import SmoothedColumn
 
 
@@ -36,8 +38,7 @@ class WholeTable:
 
     def __init__(self, part: TablePart, plan: Plan) -> None:
         self.part, self.plan = part, plan
-        # Weights that sum to less than the number of rows are relative, as in `check_weights`.
-        self._factor = part.n_rows / part.weight if part.weight < part.n_rows else 1.0
+        self._factor = weight_factor(part.weight, part.n_rows)
 
     @cached_property
     def target(self) -> WholeTarget:
@@ -57,7 +58,7 @@ class WholeTable:
 
     def _fit_column(self, column: ColumnPart, n_bins: int, weights: dict[str, float]) -> ColumnFit:
         cells = self._cells(column)
-        edges = edges_of_cells(cells, int(n_bins))
+        edges = distinct_unscaled(edges_of_cells(cells, int(n_bins)), column.scale)
         fit = fit_bins(cells, edges, column.scale, column.ends, **weights)
         if len(edges) < 2:
             return fit

@@ -77,6 +77,8 @@ class StretchLayer(DoubleModule):
         layout = piece_table(maps)
         self.n_features = len(maps) // n_views
         self.n_views = n_views
+        self.out_of_range = [map_.out_of_range for map_ in maps]
+        self.has_values = [len(map_.edges) > 0 for map_ in maps]
         first_piece = np.arange(len(maps)) * layout.edges.shape[1]
         self.register_buffer("edges", torch.from_numpy(layout.edges))
         self.register_buffer("first_piece", torch.from_numpy(first_piece[:, None]), persistent=False)
@@ -125,15 +127,16 @@ class StretchLayer(DoubleModule):
 
     def maps(self) -> list[MonotoneMap]:
         """Return the map of each output column as it is now, after whatever was learned."""
-        tensors = (self.edges, self.table()[..., 1], self.high, self.edge_scale, self.output_scale)
+        tensors = (self.edges, self.table()[..., 1], self.edge_scale, self.output_scale)
+        arrays = (tensor.numpy(force=True) for tensor in tensors)
         maps = []
-        for edges, values, high, edge_scale, output_scale in zip(
-            *(tensor.numpy(force=True) for tensor in tensors), strict=True
+        for mode, has_values, edges, values, edge_scale, output_scale in zip(
+            self.out_of_range, self.has_values, *arrays, strict=True
         ):
-            n_edges = np.isfinite(edges).sum()
-            outputs = strictly_increasing(values[:n_edges] * output_scale)
-            mode = "extrapolate" if np.isinf(high[0]) else "clip"
-            maps.append(MonotoneMap(edges[:n_edges] / edge_scale, outputs, mode))
+            # Of edges that scaling has made equal, the smallest numbers beside the largest, one is left.
+            apart = np.isfinite(edges) & np.append(True, edges[1:] > edges[:-1])
+            outputs = strictly_increasing(values[apart] * output_scale)
+            maps.append(MonotoneMap(edges[apart] / edge_scale if has_values else [], outputs, mode))
         return maps
 
     def extra_repr(self) -> str:
@@ -164,10 +167,11 @@ class LearnableTable(DoubleModule):
         bin_ = np.clip(np.minimum(number, last - 1), 0, None)  # past the last edge its slope goes on
         span = np.take_along_axis(value, last, axis=1) - value[:, :1]
         rises = np.diff(value, axis=1, append=value[:, -1:])
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             log_widths = np.where(number < last, np.log(rises / span), -np.inf)
             # Slope of a piece per width of its bin: zero where there is no slope, whatever the width.
             rates = np.where(slope > 0, slope / np.take_along_axis(rises / span, bin_, axis=1), 0.0)
+        rates = np.minimum(rates, np.finfo(np.float64).max)  # of bins too short to hold another number
         log_widths[last[:, 0] == 0] = 0.0  # a constant has no bins; its softmax must be a number all the same
         buffers = {
             "left": left,

@@ -1,0 +1,67 @@
+"""Numbers from hell, one column at a time: fit, transform and inverse keep their promises."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from fuzz import cases
+from hypothesis import given
+from hypothesis import strategies as st
+from promises import assert_sound, assert_sound_map
+from strategies import (
+    Table,
+    make_target,
+    make_weight,
+    supervised_parameters,
+    tables,
+    targets,
+    unsupervised_parameters,
+    weights,
+    with_weight,
+)
+
+from tabstretch import MonotoneMap, StretchTransformer, SupervisedStretchTransformer
+
+finite = st.floats(allow_nan=False, allow_infinity=False)
+
+
+@cases(100, nightly=35_000)
+@given(table=tables(), weight=weights, parameters=unsupervised_parameters)
+def test_without_a_target(table: Table, weight: str, parameters: dict[str, Any]) -> None:
+    row_weight = make_weight(weight, table.n_rows, table.seed)
+    stretch = StretchTransformer(**parameters).fit(table.X, sample_weight=row_weight)
+    assert_sound(stretch, with_weight(table.X, row_weight))
+
+
+@pytest.mark.parametrize("variation", ["within_fold", "pooled"])
+@cases(60, nightly=20_000)
+@given(table=tables(), target=targets, weight=weights, parameters=supervised_parameters)
+def test_with_a_target(
+    variation: str, table: Table, target: str, weight: str, parameters: dict[str, Any]
+) -> None:
+    stretch = SupervisedStretchTransformer(variation=variation, **parameters)
+    y = make_target(target, table.n_rows, table.seed)
+    row_weight = make_weight(weight, table.n_rows, table.seed)
+    stretch.fit(table.X, y, sample_weight=row_weight)
+    assert_sound(stretch, with_weight(table.X, row_weight))
+    assert np.all((stretch.shrinkage_ >= 0) & (stretch.shrinkage_ <= 1))
+    assert all(np.all(np.isfinite(variation) & (variation >= 0)) for variation in stretch.variation_)
+
+
+@cases(100, nightly=35_000)
+@given(st.lists(finite, min_size=1, max_size=12), unsupervised_parameters)
+def test_any_column_that_can_be_written_down(values: list[float], parameters: dict[str, Any]) -> None:
+    X = np.array(values)[:, None]
+    assert_sound(StretchTransformer(**parameters).fit(X), X)
+
+
+@cases(100, nightly=80_000)
+@given(
+    st.lists(finite, min_size=1, max_size=8, unique=True),
+    st.lists(finite, min_size=8, max_size=8, unique=True),
+    st.lists(finite, max_size=8),
+    st.sampled_from(["clip", "extrapolate"]),
+)
+def test_any_map(edges: list[float], values: list[float], x: list[float], out_of_range: str) -> None:
+    map_ = MonotoneMap(np.unique(edges), np.unique(values)[: len(np.unique(edges))], out_of_range)
+    assert_sound_map(map_, np.array([*x, *edges, np.nan]))
