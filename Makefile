@@ -18,7 +18,7 @@ CHECK_PYTHON = $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' |
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-oldest lint types bench bench-study bench-report faults clean
+.PHONY: help demo test test-oldest torture faults lint types bench bench-study bench-report clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -37,6 +37,11 @@ test: $(READY)  ## run every test and doctest
 
 test-oldest: $(READY_OLDEST)  ## the same, with the oldest supported dependencies
 	$(VENV_OLDEST)/bin/python -m pytest -n $(WORKERS)
+
+# Files whose generated cases are worth a night; TORTURE chooses among them.
+TORTURE ?= tests/test_json_reader.py tests/study/test_no_way_in.py tests/study/datasets/test_npy.py tests/study/datasets/test_pickles.py
+torture: $(READY)  ## generate fifty times as many cases, other ones in every run
+	HYPOTHESIS_PROFILE=torture $(VENV)/bin/python -m pytest -n $(WORKERS) $(TORTURE)
 
 lint: $(READY)  ## check style and formatting
 	$(VENV)/bin/ruff check .

@@ -8,6 +8,7 @@ _MODULES = (
     "columns",
     "comparison",
     "faults",
+    "no_way_in",
     "noise_study",
     "runner",
     "training",

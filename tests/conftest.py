@@ -1,5 +1,7 @@
 """Hypothesis: the same examples on every machine, and no deadline, since kernels compile on first use.
 
+HYPOTHESIS_PROFILE=torture generates many more, and others in every run: see `fuzz.py`.
+
 Threads: one for each model. And a fixture that several modules share.
 """
 
@@ -7,6 +9,7 @@ import os
 from collections.abc import Iterator
 
 import pytest
+from fuzz import FACTOR, PROFILE
 from hypothesis import HealthCheck, settings
 
 # Boosted trees use all cores by OpenMP, and wait busily for each other where several test processes, or
@@ -20,7 +23,14 @@ settings.register_profile(
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow],
 )
-settings.load_profile("tabstretch")
+settings.register_profile(
+    "torture",
+    parent=settings.get_profile("tabstretch"),
+    max_examples=50 * FACTOR,
+    derandomize=False,
+    print_blob=True,  # how to repeat a case that failed
+)
+settings.load_profile(PROFILE)
 
 
 @pytest.fixture

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 from fitted import FRAME, Y
-from hypothesis import given, settings
+from fuzz import cases
+from hypothesis import given
 from hypothesis import strategies as st
 
 import tabstretch
@@ -239,7 +240,7 @@ def mutants(draw: Any) -> dict[str, Any]:
     return document
 
 
-@settings(max_examples=500)
+@cases(500)
 @given(mutants())
 def test_a_mutant_is_a_valid_stretch_or_an_error(document: dict[str, Any]) -> None:
     try:
@@ -257,7 +258,7 @@ def test_a_mutant_is_a_valid_stretch_or_an_error(document: dict[str, Any]) -> No
     assert from_document(json.loads(to_text(to_document(loaded)))).get_params().keys()
 
 
-@settings(max_examples=300)
+@cases(300)
 @given(mutants())
 def test_the_schema_refuses_nothing_that_loads(document: dict[str, Any]) -> None:
     jsonschema = pytest.importorskip("jsonschema")
@@ -269,7 +270,7 @@ def test_the_schema_refuses_nothing_that_loads(document: dict[str, Any]) -> None
     jsonschema.Draft202012Validator(schema).validate(document)
 
 
-@settings(max_examples=300)
+@cases(300)
 @given(st.sampled_from(DOCUMENTS), st.data())
 def test_a_damaged_text_is_an_error_or_a_document(document: dict[str, Any], data: Any) -> None:
     text = to_text(document)

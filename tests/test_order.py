@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from tabstretch._lessons import Lesson
-from tabstretch._order import places_of_rows
+from tabstretch._order import key_of_rows, rows_in_order
 
 RNG = np.random.default_rng(0)
 TABLE = RNG.normal(size=(200, 3))
@@ -13,6 +13,13 @@ TABLE[::9, 1] = np.nan
 TABLE[:, 2] = TABLE[:, 2].round(1)
 NUMBERS = Lesson(RNG.normal(size=200))
 CODES = Lesson(RNG.choice(3, p=[0.5, 0.3, 0.2], size=200), 3)
+
+
+def places_of_rows(table: np.ndarray, lessons: list[Lesson]) -> np.ndarray:
+    """The place of every row in the order."""
+    return np.argsort(rows_in_order(key_of_rows(table), lessons))
+
+
 PLACES = places_of_rows(TABLE, [NUMBERS, CODES])
 
 

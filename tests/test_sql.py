@@ -125,6 +125,7 @@ def test_numbers_of_any_type(kind: str, database: tuple[str, Query]) -> None:
 
 
 NAMES = ['the "price"', "a\nb", "select", "1", "ünï'c;--", "Place", "step", "a.b", "x%s"]
+NAMES += ['"; DROP TABLE data; --', "'); DELETE FROM data; --", "$$x$$", "/* */", "\\", "<b>", "../x"]
 
 
 @pytest.mark.parametrize("n_bins", [2, 400])

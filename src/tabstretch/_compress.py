@@ -57,10 +57,14 @@ def sum_by_fold(
 def sums_of_partition(held: Column, n_folds: int) -> FoldSums:
     """Return the sums of folds from those of the rows that each holds out (see `_sum_rows`)."""
     everything = held.sum(axis=0)
-    held, train = held[:n_folds], everything - held[:n_folds]
-    # Differences of sums leave rounding dust where a fold holds all of a cell's weight.
-    train[train[..., 0] <= 1e-12 * everything[..., 0]] = 0.0
-    return _fold_sums(held, train, everything)
+    # Everything less a fold would keep, in its rounding, a trace of the very rows that are held out.
+    train = np.zeros_like(held)
+    for folds in (range(len(held)), range(len(held) - 1, -1, -1)):
+        before = np.zeros_like(everything)
+        for fold in folds:
+            train[fold] += before
+            before += held[fold]
+    return _fold_sums(held[:n_folds], train[:n_folds], everything)
 
 
 def _fold_sums(held: Column, train: Column, everything: Column) -> FoldSums:

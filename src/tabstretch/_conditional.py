@@ -18,9 +18,9 @@ from sklearn.utils import check_random_state
 
 from tabstretch._cells import Column
 from tabstretch._folds import Folds, Splits
-from tabstretch._lessons import Lesson, make_lessons
+from tabstretch._lessons import Lesson, make_lessons, taken
 from tabstretch._magnitude import scale_for_models
-from tabstretch._order import copies_of_rows, places_of_rows
+from tabstretch._order import copies_of_rows, key_of_rows, rows_in_order
 from tabstretch._shadows import Shadow, choose_shadows, shadow_noise
 from tabstretch._sharing import remembered
 from tabstretch._target import Target
@@ -164,23 +164,19 @@ def _lectures_of(
     seeds: NDArray[np.intp],
 ) -> list[Lecture]:
     import_module("sklearn.ensemble")  # slow to import, so only here, but before there are threads
-    place = places_of_rows(table[:, : shadows.start], lessons)
-    copy = copies_of_rows(table[:, : shadows.start], lessons, teaching.n_rows)
-    jobs = [
-        (table, shadows, copy, teaching, lessons, *(rows[np.argsort(place[rows])] for rows in (train, held)))
-        for train, held in splits
-    ]
-    return map_models_in_threads(
-        _give_lecture,
-        [(*job, n_rows, int(seed)) for job, seed in zip(jobs, seeds, strict=True)],
-        teaching.n_jobs,
-    )
+    key = key_of_rows(table[:, : shadows.start])
+    jobs = []
+    for (train, held), seed in zip(splits, seeds, strict=True):
+        # Not even the order of a teacher's rows depends on the target of those that it is asked about.
+        train = train[rows_in_order(key[train], taken(lessons, train))]
+        held = held[rows_in_order(key[held], [])]
+        jobs.append((table, shadows, teaching, taken(lessons, train), train, held, n_rows, int(seed)))
+    return map_models_in_threads(_give_lecture, jobs, teaching.n_jobs)
 
 
 def _give_lecture(
     table: NDArray[np.float64],
     shadows: range,
-    copy: NDArray[np.intp],
     teaching: Teaching,
     lessons: list[Lesson],
     train: NDArray[np.intp],
@@ -188,12 +184,17 @@ def _give_lecture(
     n_rows: int,
     seed: int,
 ) -> Lecture:
+    """Fit the teachers of one fold to what `lessons` say of its training rows."""
     random = np.random.RandomState(seed)
     ask = random.permutation(held)[:n_rows]
     rows = np.concatenate([train, ask])
     part = table[rows]
     # Copies of a row keep together: shuffled apart, a shadow would have more rows than there are.
-    _, first, of_row = np.unique(copy[rows], return_index=True, return_inverse=True)
+    seen, share = part[:, : shadows.start], teaching.n_rows / len(table)
+    copy = copies_of_rows(seen[: len(train)], lessons, share * len(train))
+    copy_asked = copies_of_rows(seen[len(train) :], [], share * len(ask)) + len(train)
+    copy = np.concatenate([copy, copy_asked])
+    _, first, of_row = np.unique(copy, return_index=True, return_inverse=True)
     by_row = np.sort(first)  # in the order of rows, whatever the copies' numbers are
     number = np.searchsorted(by_row, first)[of_row.ravel()]
     for column in shadows:
@@ -206,7 +207,7 @@ def _give_lecture(
             teaching.teacher,
             part[: len(train)],
             lesson,
-            lesson.y[train],
+            lesson.y,
             None if teaching.weight is None else weight[train],
             seed,
         )

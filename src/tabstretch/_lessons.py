@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -53,6 +53,11 @@ def make_lessons(target: Target, *, by_default: bool) -> list[Lesson]:
         columns = np.split(target.values, np.cumsum(widths)[:-1], axis=1)
         return [Lesson(one_hot.argmax(axis=1), one_hot.shape[1]) for one_hot in columns]
     return [Lesson(np.asarray(target.labels), 2)]
+
+
+def taken(lessons: list[Lesson], rows: NDArray[np.intp]) -> list[Lesson]:
+    """Return what some rows have to teach."""
+    return [replace(lesson, y=lesson.y[rows]) for lesson in lessons]
 
 
 def _number_lesson(target: Target, output: int, *, by_default: bool) -> Lesson:

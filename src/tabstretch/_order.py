@@ -11,30 +11,32 @@ from tabstretch._lessons import Lesson
 _MOST_COPIES = 5
 
 
-def places_of_rows(table: NDArray[np.float64], lessons: list[Lesson]) -> NDArray[np.intp]:
-    """Return the place of every row in an order that only the data decide.
-
-    It depends neither on the order of rows and columns nor on units, directions or labels: rows are sorted
-    by how far from the middle their ranks are, summed over columns. Rows that are alike in all of this keep
-    their order.
-    """
+def key_of_rows(table: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return how far from the middle the ranks of every row are, summed over columns."""
     key = np.zeros(len(table))
     for column in table.T:
         key += _spread(_distance_from_middle(column))
+    return key
+
+
+def rows_in_order(key: NDArray[np.float64], lessons: list[Lesson]) -> NDArray[np.intp]:
+    """Return the numbers of rows in an order that only the data decide: their keys, and what they teach.
+
+    It depends neither on the order of rows and columns nor on units, directions or labels. Rows that are
+    alike in all of this keep their order.
+    """
+    key = key.copy()
     for lesson in lessons:
         if lesson.n_classes:
             counts = np.bincount(lesson.y, minlength=lesson.n_classes)
-            key += 2.0 * _spread(counts[lesson.y] / len(table))
+            key += 2.0 * _spread(counts[lesson.y] / len(key))
         else:
             key += 2.0 * _spread(_distance_from_middle(lesson.y))
     # Sums of the same numbers in another order differ in their last digits.
-    key = np.round(key, 9)
-    place = np.empty(len(table), dtype=np.intp)
-    place[np.argsort(key, kind="stable")] = np.arange(len(table))
-    return place
+    return np.argsort(np.round(key, 9), kind="stable")
 
 
-def copies_of_rows(table: NDArray[np.float64], lessons: list[Lesson], n_rows: int) -> NDArray[np.intp]:
+def copies_of_rows(table: NDArray[np.float64], lessons: list[Lesson], n_rows: float) -> NDArray[np.intp]:
     """Return a number for every row that only equal rows share, or one for each row.
 
     Equal rows are copies of one where there are few of them. Where most are equal, as in tables of few

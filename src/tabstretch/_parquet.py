@@ -107,8 +107,11 @@ class TrainingColumns:
 
     def batches(self) -> Iterator[tuple[int, tuple[Any, Any, Any]]]:
         """Yield the number of rows and X, y and weight of one batch after the other."""
+        yield from _read_ahead(self._arrays())
+
+    def _arrays(self) -> Iterator[tuple[int, tuple[Any, Any, Any]]]:
         row = 0
-        for batch in _read_ahead(self._source.batches(self._wanted, block_rows(len(self._columns)))):
+        for batch in self._source.batches(self._wanted, block_rows(len(self._columns))):
             yield batch.num_rows, self._as_arrays(batch, row)
             row += batch.num_rows
 

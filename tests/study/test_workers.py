@@ -1,7 +1,6 @@
 """Workers: what is asked of a cluster before it is given work."""
 
 import threading
-import time
 
 import dask
 import distributed
@@ -89,24 +88,23 @@ def test_a_free_worker_that_is_preferred_gets_the_job(monkeypatch):
             assert finished.worker == wanted
 
 
-def test_a_job_does_not_wait_for_a_worker_that_is_gone(monkeypatch):
-    """All workers die at once, when a job has just been sent to one of them; others come."""
-    monkeypatch.setattr(workers, "_run_on_worker", lambda job: ([], distributed.get_worker().address))
-    with (
-        threads_as_workers(1) as cluster,
-        open_workers(cluster.scheduler_address, 0) as pool,
-    ):
+def test_a_job_survives_the_death_of_all_workers(monkeypatch):
+    """Dask would wait for the worker that the job was sent to, although others may take it."""
+    monkeypatch.setattr(workers, "_run_on_worker", wait_for_the_end)
+    _may_end.clear()
+    with threads_as_workers(1) as cluster, open_workers(cluster.scheduler_address, 0) as pool:
         (gone,) = pool._client.scheduler_info(n_workers=-1)["workers"]
-        cluster.scale(0)
-        while pool.slots:
-            time.sleep(0.01)
-        monkeypatch.setattr(pool, "_free_worker", lambda preferred: gone)
         pool.submit(0, "a job", gone)
-        cluster.scale(1)
-        looks = (pool.finished(0.5) for _ in range(20))
-        (finished,) = next(filter(None, looks), [None])
-        assert finished is not None, "it waits for ever"
-        assert finished.worker != gone
+        pool._client.retire_workers([gone], close_workers=False, remove=True)
+        cluster.scale(2)
+        _may_end.set()
+        finished = []
+        for _ in range(40):
+            finished += pool.finished(0.5)
+            if finished:
+                break
+        assert [each.number for each in finished] == [0]
+        assert list(pool.finished(0.5)) == []  # once
 
 
 def test_none_means_this_process():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
@@ -12,6 +13,13 @@ from typing import Any, NamedTuple
 from tabstretch.study.datasets.sources import parse_source
 from tabstretch.study.errors import StudyError
 from tabstretch.study.names import MODELS, TRANSFORMATIONS
+
+_MOST = 10**9
+"""The largest whole number in a plan; a database could not store much larger ones."""
+_MOST_BYTES = 1 << 20
+_PART = r"""(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')"""
+_DEEP_KEY = re.compile(rf"(?<![\w-])(?:{_PART}[ \t]*+\.[ \t]*+){{64}}")
+"""Keys of many parts, on which tomllib spends time by the square of their number; a plan's have one."""
 
 
 class CellKey(NamedTuple):
@@ -90,7 +98,7 @@ class StudyPlan:
             try:
                 parse_source(source)
             except ValueError as error:
-                raise StudyError(f"datasets: {source}: {error}") from None
+                raise StudyError(f"datasets: {_cut(source)}: {_cut(str(error))}") from None
         for name, least in (("trials", 0), ("seeds", 1), ("epochs", 1), ("patience", 1), ("batch_size", 2)):
             _check_whole(name, getattr(self, name), least)
         _set(self, "memory_limit_gb", _number("memory_limit_gb", self.memory_limit_gb, 0.0, math.inf))
@@ -108,7 +116,7 @@ class StudyPlan:
         known = [each.name for each in fields(cls) if each.name != "folder"]
         for name in values:
             if name not in known:
-                raise StudyError(f"unknown key {name!r} in the plan; known are {', '.join(known)}")
+                raise StudyError(f"unknown key {_shown(name)} in the plan; known are {', '.join(known)}")
         for name in ("name", "datasets", "models", "transformations"):
             if name not in values:
                 raise StudyError(f"the plan has no {name!r}; it needs {_REQUIRED[name]}")
@@ -133,17 +141,29 @@ def read_plan(path: Path | str) -> StudyPlan:
     """
     path = Path(path)
     try:
-        content = path.read_text(encoding="utf-8")
+        content = _read_text(path)
     except FileNotFoundError:
         raise StudyError(f"there is no plan {path}") from None
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, ValueError) as error:
         raise StudyError(f"the plan {path} cannot be read: {error}") from error
+    if _DEEP_KEY.search(content):
+        raise StudyError(f"{path} has a key of more than 64 parts with dots between them; a plan's have one")
     try:
-        return StudyPlan.from_dict(tomllib.loads(content), path.parent)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        values = tomllib.loads(content)
+    except (ValueError, RecursionError) as error:  # also about numbers of thousands of digits
         raise StudyError(f"{path} is not TOML: {error}") from error
+    try:
+        return StudyPlan.from_dict(values, path.parent)
     except StudyError as error:
         raise StudyError(f"{path}: {error}") from error
+
+
+def _read_text(path: Path) -> str:
+    with path.open("rb") as file:
+        content = file.read(_MOST_BYTES + 1)
+    if len(content) > _MOST_BYTES:
+        raise ValueError(f"it has more than {_MOST_BYTES} bytes, which no plan needs")
+    return content.decode("utf-8")
 
 
 def differences(old: StudyPlan, new: StudyPlan) -> list[str]:
@@ -161,19 +181,32 @@ def differences(old: StudyPlan, new: StudyPlan) -> list[str]:
     return lines
 
 
+def _shown(value: Any) -> str:
+    """Return a value for a message, which may come from anywhere."""
+    try:
+        text = repr(value)
+    except ValueError:  # a whole number of thousands of digits, written in hexadecimal
+        return "a number of thousands of digits"
+    return _cut(text)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= 500 else f"{text[:500]}…"
+
+
 def _set(plan: StudyPlan, name: str, value: Any) -> None:
     object.__setattr__(plan, name, value)  # the plan is frozen; this is its constructor
 
 
 def _texts(name: str, values: Any) -> tuple[str, ...]:
     if isinstance(values, str) or not isinstance(values, Iterable):
-        raise StudyError(f"{name} must be a list of texts, got {values!r}")
+        raise StudyError(f"{name} must be a list of texts, got {_shown(values)}")
     texts = tuple(values)
     for text in texts:
         if not isinstance(text, str):
-            raise StudyError(f"{name} must be a list of texts, got {text!r} in it")
+            raise StudyError(f"{name} must be a list of texts, got {_shown(text)} in it")
         if texts.count(text) > 1:
-            raise StudyError(f"{name} has {text!r} {texts.count(text)} times")
+            raise StudyError(f"{name} has {_shown(text)} {texts.count(text)} times")
     if not texts:
         raise StudyError(f"{name} must have at least one entry")
     return texts
@@ -181,29 +214,34 @@ def _texts(name: str, values: Any) -> tuple[str, ...]:
 
 def _check_name(name: Any) -> None:
     if not isinstance(name, str) or not name.strip() or len(name) > 100 or not name.isprintable():
-        raise StudyError(f"name must be a text of 1 to 100 printable characters, got {name!r}")
+        raise StudyError(f"name must be a text of 1 to 100 printable characters, got {_shown(name)}")
 
 
 def _check_known(name: str, texts: Iterable[str], known: tuple[str, ...]) -> None:
     for text in texts:
         if text not in known:
-            raise StudyError(f"{name} has {text!r}; known are {', '.join(known)}")
+            raise StudyError(f"{name} has {_shown(text)}; known are {', '.join(known)}")
 
 
 def _check_whole(name: str, value: Any, least: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise StudyError(f"{name} must be a whole number of at least {least}, got {value!r}")
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= _MOST:
+        most = f" and at most {_MOST}" if isinstance(value, int) and value > _MOST else ""
+        raise StudyError(f"{name} must be a whole number of at least {least}{most}, got {_shown(value)}")
 
 
 def _number(name: str, value: Any, least: float, most: float) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
-        raise StudyError(f"{name} must be a number from {least:g} to {most:g}, got {value!r}")
-    return float(value)
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not is_number or not least <= value <= most:
+        raise StudyError(f"{name} must be a number from {least:g} to {most:g}, got {_shown(value)}")
+    try:
+        return float(value)
+    except OverflowError:
+        raise StudyError(f"{name} must be a number that a float can hold, got {_shown(value)}") from None
 
 
 def _levels(values: Any) -> tuple[float, ...]:
     if isinstance(values, str) or not isinstance(values, Iterable):
-        raise StudyError(f"noise must be a list of numbers from 0 to 1, got {values!r}")
+        raise StudyError(f"noise must be a list of numbers from 0 to 1, got {_shown(values)}")
     levels = tuple(_number("noise", value, 0.0, 1.0) for value in values)
     if not levels or len(set(levels)) < len(levels):
         raise StudyError(f"noise must have at least one level and none twice, got {list(levels)}")

@@ -80,9 +80,9 @@ class DaskWorkers(Workers):
     def __init__(self, client: distributed.Client) -> None:
         self._client = client
         self._done: queue.Queue[tuple[int, distributed.Future]] = queue.Queue()
-        self._keys = itertools.count()
         self._running: dict[int, tuple[Job, str | None, distributed.Future]] = {}
         """Jobs by number, and the workers they were sent to."""
+        self._keys = itertools.count()
 
     @property
     def slots(self) -> int:
@@ -117,32 +117,35 @@ class DaskWorkers(Workers):
 
     def finished(self, timeout: float) -> Iterable[Finished]:
         """Wait for the first job, then take what else is there."""
-        with contextlib.suppress(queue.Empty):
+        try:
             ready = [self._done.get(timeout=timeout)]
-            while not self._done.empty():
-                ready.append(self._done.get())
-            return [self._collect(*each) for each in ready if self._is_awaited(*each)]
-        self._free_stranded()
-        return []
+        except queue.Empty:
+            self._send_lost_again()
+            return []
+        while not self._done.empty():
+            ready.append(self._done.get())
+        # Not those that were sent again: they come back under another future.
+        return [self._collect(number, future) for number, future in ready if self._is_current(number, future)]
 
-    def _is_awaited(self, number: int, future: distributed.Future) -> bool:
-        """Tell a job from one that was sent anew since."""
-        return number in self._running and self._running[number][2].key == future.key
+    def _is_current(self, number: int, future: distributed.Future) -> bool:
+        return number in self._running and self._running[number][2] is future
 
-    def _free_stranded(self) -> None:
-        """Send jobs anew, to any worker, that wait for one that is gone.
+    def _send_lost_again(self) -> None:
+        """Send jobs anywhere whose worker is gone and that no other has.
 
-        When no worker is left, Dask keeps such a job for the one that was preferred: those that come later
-        do not get it, although it may run elsewhere.
+        Where all workers die at once, Dask forgets that others would do, and waits for an address that
+        never comes back.
         """
+        if not any(worker for _, worker, _ in self._running.values()):
+            return
         with _scheduler_needed():
             at_work = self._client.processing()
-            under_way = {key for keys in at_work.values() for key in keys}
-            for number, (job, place, future) in list(self._running.items()):
-                if place is None or place in at_work or future.key in under_way:
-                    continue
-                if not any(self._client.who_has([future]).values()):  # asked last: nothing hides between
-                    self._send(number, job, None)
+        kept = {str(key) for keys in at_work.values() for key in keys}
+        for number, (job, worker, future) in list(self._running.items()):
+            lost = worker is not None and worker not in at_work and str(future.key) not in kept
+            if lost and not future.done():
+                self._send(number, job, None)
+                future.release()
 
     def _collect(self, number: int, future: distributed.Future) -> Finished:
         job, _, _ = self._running.pop(number)

@@ -3,9 +3,10 @@
 from collections.abc import Generator
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from study.report.browser import NOT_FOUND, Browser, chromium
-from study.report.materials import STUDIES, material
+from study.report.materials import EVIL, STUDIES, material, record
 from study.results_maker import full_study
 
 from tabstretch.study.report import write_report
@@ -141,6 +142,37 @@ def test_names_do_nothing(browser: Browser, tmp_path: Path) -> None:
     assert browser.run("window.hacked") is None
     assert browser.run("document.querySelectorAll('img').length") == 0
     assert browser.run("document.scripts.length") == 1
+    assert [url for url in browser.requests if not url.startswith("data:")] == [path.as_uri()]
+    assert browser.complaints == []
+
+
+def test_names_do_nothing_wherever_they_stand(browser: Browser, tmp_path: Path) -> None:
+    """In title, storage, sources, environment, commands, networks, and beside levels of noise."""
+    rows = STUDIES["evil names"].assign(model=EVIL, checksum=EVIL, params=EVIL)
+    rows = pd.concat([rows.assign(noise=level) for level in (0.0, 0.5)], ignore_index=True)
+    environment = {"python": EVIL, "cores": EVIL, "packages": {EVIL: EVIL, "torch": EVIL}}
+    sources = {EVIL: EVIL, "日本": f"file:{EVIL}"}
+    known = record(environment=environment, place=EVIL, sources=sources, own_split=frozenset([EVIL]))
+    path = tmp_path / "report.html"
+    write_report(material(rows, title=EVIL, commands=(EVIL,), record=known), path)
+    browser.open(path)
+    browser.run("document.querySelectorAll('details').forEach(each => each.open = true)")
+    browser.run("document.querySelectorAll('thead button').forEach(each => each.click())")
+    browser.run(
+        "document.querySelectorAll('.tools select').forEach(each => { each.selectedIndex = 1; "
+        "each.dispatchEvent(new Event('input', {bubbles: true})) })"
+    )
+    shown = browser.run(
+        "[document.title, document.querySelector('h1').textContent, document.body.textContent]"
+    )
+    assert all("window.hacked = 1</script>" in text for text in shown)
+    assert browser.run("window.hacked") is None
+    assert browser.run("document.querySelectorAll('img, iframe, object, embed, form, base').length") == 0
+    assert browser.run("document.scripts.length") == 1
+    attributes = (
+        "[...document.querySelectorAll('*')].flatMap(each => [...each.attributes]).map(each => each.name)"
+    )
+    assert [name for name in browser.run(attributes) if name.startswith("on")] == []
     assert [url for url in browser.requests if not url.startswith("data:")] == [path.as_uri()]
     assert browser.complaints == []
 

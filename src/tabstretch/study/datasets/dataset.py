@@ -99,9 +99,10 @@ def _source_named(source: str) -> Generator[None]:
     """Begin every complaint with the source, since a plan has many."""
     try:
         yield
-    except (ValueError, FileNotFoundError, ConnectionError) as error:
-        kinds = (FileNotFoundError, ConnectionError, ValueError)
-        kind = next(kind for kind in kinds if isinstance(error, kind))
+    except (ValueError, OSError) as error:
+        kinds = (FileNotFoundError, ConnectionError)
+        # Of all else that a system may say, of a name that is too long for instance, the words are enough.
+        kind = next((kind for kind in kinds if isinstance(error, kind)), ValueError)
         raise kind(f"{source}: {error}") from error
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from http.client import HTTPException
 from pathlib import Path
 from urllib.error import URLError
@@ -13,6 +14,9 @@ from tabstretch.study.datasets.frames import table_from_frame
 from tabstretch.study.datasets.sources import Source
 from tabstretch.study.datasets.tables import Table, listed
 
+# What openml.org allows. scikit-learn makes a path in its cache of a name: "../x" would lead out of it.
+_NAME = re.compile(r"[A-Za-z0-9_.(),-]{1,255}")
+
 
 def read_openml(source: Source, folder: Path) -> Table:
     """Return a table of openml.org, from scikit-learn's cache where it has been loaded before.
@@ -21,6 +25,11 @@ def read_openml(source: Source, folder: Path) -> Table:
     else in ~/scikit_learn_data.
     """
     import_extra("pandas", "study")
+    if not _NAME.fullmatch(source.location) or not source.location.strip("."):
+        raise ValueError(
+            f"{source.location!r} is no name of a data set on openml.org; those have letters, digits and "
+            "the characters _ - . ( ) ,"
+        )
     is_number = source.location.isascii() and source.location.isdigit()
     which = {"data_id": int(source.location)} if is_number else {"name": source.location}
     # Without a target scikit-learn returns all columns, and the target is checked here as for a file.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -90,12 +91,14 @@ def _to_the_last_digit(pandas: Any) -> dict[str, str]:
 
 
 def _read_parquet(path: Path) -> Any:
-    pandas = import_extra("pandas", "study")
-    pyarrow = import_extra("pyarrow", "study")
+    import_extra("pyarrow", "study")
+    parquet = import_module("pyarrow.parquet")
     try:
-        return pandas.read_parquet(path, engine="pyarrow")
-    except pyarrow.ArrowException as error:
-        raise ValueError(str(error)) from error
+        table = parquet.read_table(path)
+        table.validate(full=True)  # of text, that it is UTF-8
+        return table.to_pandas()
+    except Exception as error:  # what a file says about types in pandas may be wrong in any way
+        raise ValueError(f"{type(error).__name__}: {error}") from error
 
 
 _FORMATS: dict[str, Callable[[Path], Any]] = {".csv": _read_csv, ".parquet": _read_parquet}

@@ -37,7 +37,8 @@ class Table:
 def as_numbers(column: str, values: Sequence[Any] | NDArray[Any]) -> NDArray[np.float64]:
     """Return finite numbers, NaN where one is missing, or say which value is none."""
     if isinstance(values, np.ndarray) and values.dtype.kind in "biuf":
-        numbers = values.astype(np.float64)
+        with np.errstate(over="ignore"):  # of longer floats; infinities are refused below
+            numbers = values.astype(np.float64)
     else:
         numbers = np.array([_as_number(column, row, value) for row, value in enumerate(values)], dtype=float)
     infinite = np.flatnonzero(np.isinf(numbers))

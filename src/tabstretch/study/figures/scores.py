@@ -32,7 +32,7 @@ def draw_scores(intervals: pd.DataFrame, scores: pd.DataFrame) -> Figure:
         means = dots.groupby(["transformation", "dataset"], sort=False, observed=True)["score"].mean()
         found = means.dropna().reset_index()
         rng = np.random.default_rng(0)  # dots are moved up and down a little, so that they do not hide
-        heights = found["transformation"].map(places) + rng.uniform(-0.25, 0.25, len(found))
+        heights = found["transformation"].map(places).astype(float) + rng.uniform(-0.25, 0.25, len(found))
         axis.scatter(found["score"], heights, s=7, color="0.75", linewidth=0, zorder=1)
         part = chosen[chosen["tasks"] == tasks]
         bounds = part[["value", "low", "high"]].to_numpy(np.float64)

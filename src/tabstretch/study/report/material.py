@@ -22,6 +22,12 @@ from tabstretch.study.statistics.panels import ALL, texts
 _TEXTS = ("dataset", "model", "transformation", "status", "error", "note", "task", "params", "checksum")
 _NEEDED = ("dataset", "model", "transformation", "seed", "task")
 
+_NUMBERS = [
+    *("n_train", "n_val", "n_test", "n_numeric", "n_categorical", "n_classes", "trials", "failed_trials"),
+    *("epochs", "best_epoch", "seconds", "fit_seconds", "peak_memory_mb", "seeds_together"),
+]
+_LARGEST = 1e15
+
 
 @dataclass(frozen=True, eq=False)
 class Record:
@@ -147,6 +153,8 @@ def checked_results(table: pd.DataFrame) -> pd.DataFrame:
     table = table.reset_index(drop=True)
     for name in METRICS:
         table[name] = _numbers(table, name, np.nan)
+    for name in table.columns.intersection(_NUMBERS):
+        table[name] = _finite(table, name)
     for name in ("error", "note"):
         table[name] = texts(table, name)
     for name, what in (("model", "models"), ("dataset", "data sets")):
@@ -172,8 +180,19 @@ def _numbers(table: pd.DataFrame, name: str, otherwise: float) -> pd.Series:
         return pd.Series(otherwise, index=table.index, dtype=np.float64)
     try:
         return pd.to_numeric(table[name]).astype(np.float64)
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, OverflowError) as error:
         raise ValueError(f"the column {name} must hold numbers: {error}") from None
+
+
+def _finite(table: pd.DataFrame, name: str) -> pd.Series:
+    """Return a column that stays as it is, or becomes floats if it was text with gaps."""
+    numbers = _numbers(table, name, np.nan)
+    wrong = numbers.abs() > _LARGEST
+    if wrong.any():
+        raise ValueError(
+            f"the column {name} must hold numbers up to {_LARGEST:g}, got {numbers[wrong].iloc[0]}"
+        )
+    return table[name] if pd.api.types.is_numeric_dtype(table[name]) else numbers
 
 
 def _has_noise(results: pd.DataFrame) -> bool:
