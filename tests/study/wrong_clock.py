@@ -1,4 +1,4 @@
-"""A clock that can be set for some processes alone: a library that they load first, where it can be compiled."""
+"""A clock that can be set for some processes alone: a library that they load first, where a compiler is."""
 
 import atexit
 import os
