@@ -81,11 +81,11 @@ class DisturbedStudy:
         self.data.write_text(houses())
         self.log.touch()
 
-    def start(self, *options, workers=0, preload=None):
+    def start(self, *options, workers=0, clock=None):
         self._n_sessions += 1
         arguments = ["--log", self.log, "--pause", 0.1, *options]
         arguments += ["run", self.plan, "--storage", self.url, "--workers", workers]
-        return Session(arguments, self.notes / f"errors{self._n_sessions}", preload)
+        return Session(arguments, self.notes / f"errors{self._n_sessions}", clock)
 
     # ------------------------------------------------------------------------------------------ moments
 

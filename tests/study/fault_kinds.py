@@ -3,23 +3,17 @@
 A fault returns whether it struck: a study may have been finished before.
 """
 
-import atexit
-import shutil
 import signal
 import sqlite3
-import subprocess
-import sys
-import tempfile
 import time
 from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
 
 from disturbed import BrokenPromiseError
 from driver import PLACES
 from sessions import worker_processes
+from wrong_clock import wrong_clock
 
 
 @dataclass(frozen=True)
@@ -288,11 +282,7 @@ def _clock_jumps(study, direction):
     seconds = direction * study.rng.choice([90, 4000, 100_000, 40_000_000])
     clock = study.notes / "clock"
     clock.write_text("0")
-    library = wrong_clock()
-    if library:
-        session = study.start(preload={"LD_PRELOAD": library, "WRONG_CLOCK": str(clock)})
-    else:
-        session = study.start("--clock", clock)
+    session = study.start(clock=clock) if wrong_clock() else study.start("--clock", clock)
     has_struck = study.moment(session, after=1)
     if has_struck:
         new = clock.with_suffix(".new")
@@ -300,20 +290,3 @@ def _clock_jumps(study, direction):
         new.replace(clock)
     study.goes_on(session)
     return has_struck
-
-
-@cache
-def wrong_clock():
-    """Return a library that shows a process another time, if this machine can compile it.
-
-    Not libfaketime: after a jump its sleeps fail, which no clock that is set does to anybody.
-    """
-    compiler = shutil.which("cc") or shutil.which("gcc")
-    if not compiler or not sys.platform.startswith("linux"):
-        return None
-    folder = tempfile.mkdtemp(prefix="clock")
-    atexit.register(shutil.rmtree, folder)
-    library = f"{folder}/wrong_clock.so"
-    source = Path(__file__).with_name("wrong_clock.c")
-    done = subprocess.run([compiler, "-shared", "-fPIC", "-o", library, str(source)], check=False)
-    return library if done.returncode == 0 else None

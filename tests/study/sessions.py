@@ -5,18 +5,21 @@ import os
 import signal
 import subprocess
 import sys
+from functools import cache
+from multiprocessing import forkserver
 from pathlib import Path
 
 import psutil
+from wrong_clock import loaded_first
 
 DRIVER = Path(__file__).with_name("driver.py")
 
 
-def start(*arguments, environment=None, **options):
+def start(*arguments):
     command = [sys.executable, str(DRIVER), *map(str, arguments)]
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", **(environment or {})}
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     return subprocess.Popen(
-        command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, text=True, **options
+        command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, text=True
     )
 
 
@@ -34,32 +37,21 @@ def worker_processes(process):
 
 
 class Session:
-    """A command of the driver in a process whose libraries are loaded already, or in one with its own loader.
+    """A command of the driver in a process that can be disturbed.
 
-    Sessions fork from a process that has imported everything: a start costs milliseconds, not seconds.
+    Sessions fork from one that has run a study: a start costs milliseconds, not many seconds.
     """
 
-    def __init__(self, arguments, errors, preload=None):
+    def __init__(self, arguments, errors, clock=None):
         self._errors = errors
         words = [str(argument) for argument in arguments]
-        if preload is None:
-            self._process = _forking().Process(target=_drive, args=(words, str(errors)))
-            self._process.start()
-        else:
-            with errors.open("w") as stream:
-                self._process = subprocess.Popen(
-                    [sys.executable, str(DRIVER), *words],
-                    stdout=subprocess.DEVNULL,
-                    stderr=stream,
-                    env={**os.environ, **preload},
-                )
+        self._process = _forking().Process(target=_drive, args=(words, str(errors), clock))
+        self._process.start()
         self.pid = self._process.pid
 
     @property
     def returncode(self):
         """None while it runs."""
-        if isinstance(self._process, subprocess.Popen):
-            return self._process.poll()
         return self._process.exitcode
 
     @property
@@ -72,28 +64,27 @@ class Session:
 
     def end(self, timeout):
         """Wait, and return the exit code; one that does not end in time is killed, and has none."""
-        if isinstance(self._process, subprocess.Popen):
-            try:
-                return self._process.wait(timeout)
-            except subprocess.TimeoutExpired:
-                pass
-        else:
-            self._process.join(timeout)
-            if self._process.exitcode is not None:
-                return self._process.exitcode
-        self.send(signal.SIGKILL)
-        return None
+        self._process.join(timeout)
+        if self._process.exitcode is None:
+            self.send(signal.SIGKILL)
+            return None
+        return self._process.exitcode
 
 
+@cache
 def _forking():
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["warmed"])
+    with loaded_first():
+        forkserver.ensure_running()
     return context
 
 
-def _drive(words, errors):
+def _drive(words, errors, clock):
     import driver
 
+    if clock:
+        os.environ["WRONG_CLOCK"] = str(clock)
     stream = os.open(errors, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     os.dup2(stream, 2)
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
