@@ -28,8 +28,8 @@ seeds = 2
 epochs = 3
 """
 RUN_NAMES = ["dataset", "model", "transformation", "noise", "seed"]
-END_SECONDS = 240
-"""A session that takes longer hangs."""
+END_SECONDS = 900
+"""A session that takes longer hangs; on a busy machine a worker may need minutes to start."""
 
 
 class BrokenPromiseError(Exception):
@@ -74,7 +74,7 @@ class DisturbedStudy:
         self.database = folder / "plan.db"
         self.url = url or str(self.database)
         self.log = notes / "log"
-        self._n_sessions = 0
+        self._sessions = []
         folder.mkdir(exist_ok=True)
         notes.mkdir(exist_ok=True)
         self.plan.write_text(PLAN)
@@ -82,10 +82,16 @@ class DisturbedStudy:
         self.log.touch()
 
     def start(self, *options, workers=0, clock=None):
-        self._n_sessions += 1
         arguments = ["--log", self.log, "--pause", 0.1, *options]
         arguments += ["run", self.plan, "--storage", self.url, "--workers", workers]
-        return Session(arguments, self.notes / f"errors{self._n_sessions}", clock)
+        session = Session(arguments, self.notes / f"errors{len(self._sessions)}", clock)
+        self._sessions.append(session)
+        return session
+
+    def close(self):
+        """End what a broken promise left running."""
+        for session in self._sessions:
+            session.send(signal.SIGKILL)
 
     # ------------------------------------------------------------------------------------------ moments
 

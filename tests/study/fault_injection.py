@@ -154,6 +154,8 @@ class Injection:
             finding.complaints += study.tidiness()
         except BrokenPromiseError as error:
             finding = Finding(complaints=[f"study {self._n_studies - 1} in {storage}: {error}"])
+        finally:
+            study.close()
         if not finding.is_perfect:
             self._say(f"NOT PERFECT, study {self._n_studies - 1}: {finding}")
         _remove(study.folder)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from disturbed import BrokenPromiseError
+from disturbed import END_SECONDS, BrokenPromiseError
 from driver import PLACES
 from sessions import worker_processes
 from wrong_clock import wrong_clock
@@ -145,7 +145,7 @@ def lose_server(study):
     if not study.moment(session, after=1):
         return study.stopped(session, 1)
     with study.server.away():
-        session.end(120)
+        session.end(END_SECONDS)
     return study.stopped(session, 1, "run the same command again when it answers")
 
 
@@ -189,7 +189,7 @@ def keep_database_locked(study):
     if not study.moment(session, after=1):
         return study.stopped(session, 1)
     with _locked(study.database):
-        session.end(120)
+        session.end(END_SECONDS)
     return study.stopped(session, 1, "another program holds it; close that and run the same command again")
 
 
@@ -222,7 +222,7 @@ def fill_disk(study):
         session = study.start()
         if not begins_full and study.moment(session, after=1):
             _fill(filler)
-        session.end(120)
+        session.end(END_SECONDS)
     finally:
         filler.unlink(missing_ok=True)
     return study.stopped(session, 1, NO_ROOM)
@@ -257,7 +257,7 @@ def change_data(study):
     study.data.write_text(before[:place] + other + before[place + 1 :])
     try:
         session = study.start()
-        code = session.end(120)
+        code = session.end(END_SECONDS)
     finally:
         study.data.write_text(before)
     if code == 0:

@@ -1,6 +1,7 @@
 """Workers: what is asked of a cluster before it is given work."""
 
 import threading
+import time
 
 import dask
 import distributed
@@ -105,6 +106,32 @@ def test_a_job_survives_the_death_of_all_workers(monkeypatch):
                 break
         assert [each.number for each in finished] == [0]
         assert list(pool.finished(0.5)) == []  # once
+
+
+def test_a_worker_that_is_gone_before_its_outcome_was_fetched(monkeypatch):
+    """The coordinator must not wait for others to do the job again: it is the one that starts them."""
+    monkeypatch.setattr(workers, "_run_on_worker", lambda job: ([], distributed.get_worker().address))
+    monkeypatch.setattr(workers, "_FETCH_SECONDS", 0.5)
+    with (
+        threads_as_workers(1) as cluster,
+        open_workers(cluster.scheduler_address, 0) as pool,
+    ):
+        pool.submit(0, "a job", None)
+        while pool._done.empty():
+            time.sleep(0.01)
+        cluster.sync(cluster.workers[0].close)
+        while pool.slots:
+            time.sleep(0.01)
+        found = []
+        thread = threading.Thread(target=lambda: found.append(pool.finished(0.5)), daemon=True)
+        thread.start()
+        thread.join(20.0)
+        assert found == [[]], "it waits for ever"
+        cluster.scale(2)
+        looks = (pool.finished(0.5) for _ in range(20))
+        (finished,) = next(filter(None, looks), [None])
+        assert finished is not None, "it is never done again"
+        assert finished.number == 0
 
 
 def test_none_means_this_process():

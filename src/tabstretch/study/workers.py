@@ -24,6 +24,8 @@ from tabstretch.study.jobs import Job, Outcome, described, run_job
 
 _DEATHS_ALLOWED = 5
 """So often a run may take its worker with it before it counts as failed."""
+_FETCH_SECONDS = 10.0
+"""How long a worker may take to hand over an outcome, which is small."""
 
 
 @dataclass(frozen=True)
@@ -125,7 +127,9 @@ class DaskWorkers(Workers):
         while not self._done.empty():
             ready.append(self._done.get())
         # Not those that were sent again: they come back under another future.
-        return [self._collect(number, future) for number, future in ready if self._is_current(number, future)]
+        current = [(number, future) for number, future in ready if self._is_current(number, future)]
+        collected = [self._collect(number, future) for number, future in current]
+        return [finished for finished in collected if finished is not None]
 
     def _is_current(self, number: int, future: distributed.Future) -> bool:
         return number in self._running and self._running[number][2] is future
@@ -147,19 +151,26 @@ class DaskWorkers(Workers):
                 self._send(number, job, None)
                 future.release()
 
-    def _collect(self, number: int, future: distributed.Future) -> Finished:
-        job, _, _ = self._running.pop(number)
+    def _collect(self, number: int, future: distributed.Future) -> Finished | None:
+        """Fetch an outcome; None if the worker that had it is gone, and the job was sent again."""
+        job, _, _ = self._running[number]
         try:
-            outcomes, worker = future.result()
+            # Not for ever: Dask would wait for a worker to do it again, and nobody would start one meanwhile.
+            outcomes, worker = future.result(_FETCH_SECONDS)
+        except TimeoutError:
+            self._send(number, job, None)
+            future.release()
+            return None
         except distributed.KilledWorker:
             error = f"the run took its worker with it {_DEATHS_ALLOWED} times: perhaps it needs more memory"
-            return Finished(number, [Outcome(seed, error) for seed in job.seeds], None)
+            outcomes, worker = [Outcome(seed, error) for seed in job.seeds], None
         except StudyError:
             raise
         except (distributed.client.FutureCancelledError, distributed.comm.CommClosedError) as error:
             raise _scheduler_gone() from error
         except Exception as error:
             raise StudyError(f"a worker could not run its job: {described(error)}") from error
+        del self._running[number]
         return Finished(number, outcomes, worker)
 
 

@@ -152,6 +152,36 @@ def test_a_claim_that_another_took_while_the_server_was_away(postgres_url, postg
         assert not first.add_runs(CELL, [record(0)])
 
 
+class TestCtrlCInsideAQuery:
+    """It leaves a connection that waits for an answer, with which the driver can do nothing more."""
+
+    def test_it_stays_a_ctrl_c(self, postgres_url, monkeypatch):
+        psycopg = pytest.importorskip("psycopg")
+
+        def struck(cursor, *_, **__):
+            cursor.connection.pgconn.send_query(b"SELECT pg_sleep(30)")
+            raise KeyboardInterrupt
+
+        with opened(postgres_url) as store:
+            assert store.finished() == {}  # a connection is in the pool, and is tried before its next use
+            with monkeypatch.context() as patch:
+                patch.setattr(psycopg.Cursor, "execute", struck)
+                with pytest.raises(KeyboardInterrupt):
+                    store.finished()
+            assert store.finished() == {}
+
+    def test_the_lock_is_free_afterwards(self, postgres_url):
+        with opened(postgres_url) as second:
+            with opened(postgres_url) as first:
+                assert first.claim(CELL)
+                ask_for_later(first._claims._lock._connection)
+            assert second.claim(CELL)
+
+
+def ask_for_later(connection):
+    connection.connection.dbapi_connection.pgconn.send_query(b"SELECT pg_sleep(30)")
+
+
 def cut_all(server):
     server.psql(
         "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "

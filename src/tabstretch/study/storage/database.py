@@ -121,10 +121,20 @@ def patiently(action: Callable[[], Result], url: URL, away_seconds: float | None
         try:
             return action()
         except (DBAPIError, StorageInternalError) as error:
+            if (interruption := _interruption(error)) is not None:
+                raise interruption from None
             if not _is_away(error) or time.monotonic() - begin > patience:
                 raise explained(error, url) from error
         time.sleep(wait)
         wait = min(2 * wait, 2.0)
+
+
+def _interruption(error: BaseException) -> BaseException | None:
+    """Return the Ctrl-C behind an error: a driver struck by it inside a query cannot tidy its connection."""
+    seen: BaseException | None = error
+    while seen is not None and not isinstance(seen, KeyboardInterrupt | SystemExit):
+        seen = seen.__context__
+    return seen
 
 
 def _is_away(error: DBAPIError | StorageInternalError) -> bool:

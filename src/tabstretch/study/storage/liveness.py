@@ -195,6 +195,8 @@ class ServerLock:
     def release(self) -> None:
         """Unlock, and give the connection back."""
         if not self._connection.invalidated:  # else the server freed it when the connection broke
-            with contextlib.suppress(DBAPIError):
+            try:
                 self._lock(self._connection, "pg_advisory_unlock", self.owner)
+            except DBAPIError:  # it is gone, or was interrupted inside a query
+                self._connection.invalidate()
         self._connection.close()
