@@ -30,6 +30,7 @@ from fault_kinds import KINDS  # noqa: E402
 from wrong_clock import wrong_clock  # noqa: E402
 
 FAULTS_PER_STUDY = 5
+STUDIES_PER_FAULT = 3
 DISK_SIZE = "6m"
 
 
@@ -125,9 +126,7 @@ class Injection:
             undisturbed.finish()
             expected = undisturbed.table(), undisturbed.trials()
             _remove(undisturbed.folder)
-            while (
-                self._deck and self._n_studies <= self._n_faults
-            ):  # each has at least one, or none ever will
+            while self._deck and self._n_studies <= STUDIES_PER_FAULT * self._n_faults:  # else it never will
                 self.finding.add(self._disturbed(*expected))
         return self
 
@@ -162,13 +161,13 @@ class Injection:
         return finding
 
     def _strike(self, kind, study):
-        """Strike once; a fault that came too late for its study stays in the deck."""
+        """Strike once; a fault that came too early or too late for its study goes to the end of the deck."""
         begin = time.monotonic()
         self._deck.remove(kind)
         self.injected[kind.name] += 1
         if not kind.strike(study):
             self.injected[kind.name] -= 1
-            self._deck.insert(0, kind)
+            self._deck.append(kind)
             return False
         self.kept[kind.name] += 1
         done, where = sum(self.injected.values()), "postgres" if study.server else "sqlite"
