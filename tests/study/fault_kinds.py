@@ -252,8 +252,8 @@ def change_data(study):
     while not before[place].isdigit():
         place -= 1
     other = str((int(before[place]) + study.rng.randint(1, 9)) % 10)
-    if not study.knows_data():
-        return False  # nothing is recorded yet that it could differ from
+    if not study.knows_data():  # nothing is recorded yet that it could differ from
+        study.goes_on(study.start())
     study.data.write_text(before[:place] + other + before[place + 1 :])
     try:
         session = study.start()
