@@ -7,6 +7,7 @@ _MODULES = (
     "cli",
     "columns",
     "comparison",
+    "fault_injection",
     "faults",
     "no_way_in",
     "noise_study",
@@ -15,12 +16,18 @@ _MODULES = (
     "transformations",
     "transformations_extremes",
     "printing",
+    "progress",
     "workers",
     "workspace",
 )
 NEED_NETWORKS = [f"tests/study/test_{name}.py" for name in _MODULES]
 NEED_NETWORKS += [
     "tests/study/driver.py",
+    "tests/study/fault_injection.py",
+    "tests/study/fault_kinds.py",
+    "tests/study/disturbed.py",
+    "tests/study/sessions.py",
+    "tests/study/warmed.py",
     "tests/study/models/*",
     "tests/study/report/*",
     "tests/study/storage/*",

@@ -136,7 +136,9 @@ def _standardise(
     # Scaling by the largest magnitude first keeps squares of huge and tiny targets finite and exact.
     largest = np.abs(values).max(axis=0)
     largest = np.where(largest > 0, largest, 1.0)
-    values = values / largest
+    # Older numpys warn of an overflow where they divide by the smallest numbers: of these take a multiple.
+    multiple = np.where(largest < 1e-290, 2.0**200, 1.0)
+    values = (values * multiple) / (largest * multiple)
     constant = np.all(values == values[0], axis=0)
     mean = np.average(values, axis=0, weights=weight)
     values -= mean

@@ -117,19 +117,21 @@ def _export(verb: argparse.ArgumentParser, chosen: argparse.Namespace) -> None:
     if not to_sql and (chosen.dialect is not None or chosen.table is not None):
         verb.error("--dialect and --from are for --to sql")
     estimator = read_map(chosen.map)
+    output = chosen.output
+    if not to_sql:
+        output = output or chosen.map.with_suffix(_FILES[chosen.to])
+        check_ending(output, (_FILES[chosen.to],))
+    if output is not None:
+        check_output(output, [chosen.map])
     if to_sql:
         statement = sql_statement(estimator, chosen.dialect or "duckdb", chosen.table or "data")
         content = statement.encode()
     else:
         make = onnx_model if chosen.to == "onnx" else torch_program
         content = make(fitted_stretch(estimator), chosen.dtype or "float32")
-    if to_sql and chosen.output is None:
+    if output is None:
         sys.stdout.write(statement)
         return
-    output = chosen.output or chosen.map.with_suffix(_FILES[chosen.to])
-    if not to_sql:
-        check_ending(output, (_FILES[chosen.to],))
-    check_output(output, [chosen.map])
     with written_whole(output) as temporary:
         temporary.write_bytes(content)
     print(f"{chosen.to} in {output}")
