@@ -166,11 +166,11 @@ class BaseStretch(ExportMixin, OneToOneFeatureMixin, TransformerMixin, BaseEstim
 
     def _fit_part(self, part: TablePart, plan: Plan) -> Self:
         """Fit from what is left of all rows."""
-        raise NotImplementedError
+        raise NotImplementedError  # each estimator has its own
 
     def _request(self) -> Request:
         """Check the parameters and return what is to be kept of the data."""
-        raise NotImplementedError
+        raise NotImplementedError  # each estimator has its own
 
     def _remember_columns(self, first: Block) -> None:
         """Keep the number and the names of columns, as `fit` does."""
