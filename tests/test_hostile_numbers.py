@@ -5,11 +5,12 @@ from typing import Any
 import numpy as np
 import pytest
 from fuzz import cases
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from promises import assert_sound, assert_sound_map
 from strategies import (
     Table,
+    make_table,
     make_target,
     make_weight,
     supervised_parameters,
@@ -23,6 +24,7 @@ from strategies import (
 from tabstretch import MonotoneMap, StretchTransformer, SupervisedStretchTransformer
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
+PLAIN = {"value_weight": 0.0, "rank_weight": 0.0, "shrinkage": 0.0, "cv": 2}
 
 
 @cases(100, nightly=35_000)
@@ -36,6 +38,25 @@ def test_without_a_target(table: Table, weight: str, parameters: dict[str, Any])
 @pytest.mark.parametrize("variation", ["within_fold", "pooled"])
 @cases(60, nightly=20_000)
 @given(table=tables(), target=targets, weight=weights, parameters=supervised_parameters)
+# Neighbours so close, in columns so long, that slopes between them are no floats.
+@example(
+    table=make_table(("landmarks",), 30, "float64", 317),
+    target="adjacent",
+    weight="none",
+    parameters={**PLAIN, "n_bins": 7},
+)
+@example(
+    table=make_table(("any floats",), 17, "float64", 1),
+    target="labels",
+    weight="of all sizes",
+    parameters={**PLAIN, "n_bins": 64},
+)
+@example(
+    table=make_table(("any floats",), 4, "float64", 0),
+    target="adjacent",
+    weight="of all sizes",
+    parameters={**PLAIN, "n_bins": 3},
+)
 def test_with_a_target(
     variation: str, table: Table, target: str, weight: str, parameters: dict[str, Any]
 ) -> None:

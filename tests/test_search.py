@@ -19,7 +19,7 @@ def assert_finds_every_interval(edges: Array) -> None:
     beside = [np.nextafter(edges, -np.inf), np.nextafter(edges, np.inf)]
     between = [edges[:-1] + share * np.diff(edges) for share in (0.1, 0.5, 0.9)]
     values = np.concatenate([edges, *beside, *between, edges[:1] - 1, edges[-1:] + 1])
-    slots = np.empty(len(values), dtype=np.int32)
+    slots = np.empty(len(values), dtype=np.uint32)
     find_slots(values, *guide[:-1], n_slots, slots)
     found = [
         find_interval(value, slot, edges, n_intervals, guide.first)

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabstretch._cells import Cells, Column, cut_into_cells
+from tabstretch._magnitude import interpolate
 
 # Above this share of the rows, sorting the whole column beats picking out single cells.
 _SORT_ALL_SHARE = 0.25
@@ -47,10 +48,11 @@ def bin_weights(cells: Cells, edges: NDArray[np.float64]) -> NDArray[np.float64]
     """
     if cells.exact:
         bins = np.clip(np.searchsorted(edges, cells.mean, side="right") - 1, 0, len(edges) - 2)
-        counts = np.bincount(bins, weights=cells.weight, minlength=len(edges) - 1)
+        counts = np.zeros(len(edges) - 1)
+        np.add.at(counts, bins, cells.weight)
     else:
         place, below = np.append(cells.low[:1], cells.high), np.append(0.0, np.cumsum(cells.weight))
-        counts = np.diff(np.interp(edges, place, below))
+        counts = np.diff(interpolate(edges, place, below))
     return counts / counts.sum()
 
 

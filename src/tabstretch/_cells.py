@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tabstretch._kernels import describe_cells, locate_rows
-from tabstretch._search import guide_table
+from tabstretch._search import Guide, guide_table
 
 CELL_LIMIT = 4096
 # Columns up to this length choose their cells from all rows, longer ones from a sample of this size.
@@ -51,6 +52,14 @@ class Cells:
     @property
     def n_cells(self) -> int:
         return len(self.weight)
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """Smallest and largest value; NaN if there is none."""
+        occupied = np.flatnonzero(self.weight)
+        if len(occupied) == 0:
+            return np.nan, np.nan
+        return float(self.low[occupied[0]]), float(self.high[occupied[-1]])
 
 
 def cut_into_cells(
@@ -101,19 +110,40 @@ def spread_boundaries(sample: Column, low: float, high: float, limit: int = CELL
     return np.unique(np.concatenate([sample[places], by_value]))
 
 
+@dataclass(frozen=True)
+class Grid:
+    """Left boundaries of cells, ready to describe one part of a column after the other."""
+
+    left: Column
+
+    @cached_property
+    def edges(self) -> Column:
+        """The boundaries and a closing edge, which makes the last cell an interval like the others."""
+        first, last = self.left[0], self.left[-1]
+        return np.append(self.left, last + ((last - first) or 1.0))
+
+    @cached_property
+    def guide(self) -> Guide:
+        """The guide table of the edges."""
+        return guide_table(self.edges)
+
+    def describe(self, x: Column, weight: Column | None) -> Cells:
+        """Return the cells of a column; what lies before the first boundary goes into the first cell."""
+        left = self.left
+        index = np.empty(len(x), dtype=np.uint16)
+        locate_rows(x, self.edges, *self.guide, index)
+        # Missing values make up one more cell.
+        sums = np.tile([0.0, 0.0, np.inf, -np.inf], (len(left) + 1, 1))
+        describe_cells(x, np.empty(0) if weight is None else weight, index, self.edges, sums)
+        total, shift, low, high = (np.ascontiguousarray(column) for column in sums[:-1].T)
+        occupied = total > 0
+        low = np.where(occupied, low, left)
+        high = np.where(occupied, high, left)
+        mean = np.clip(left + shift / np.where(occupied, total, 1.0), low, high)
+        exact = bool(np.all(low == high) and np.all(occupied))
+        return Cells(index, left, total, mean, low, high, exact)
+
+
 def describe(x: Column, weight: Column | None, boundaries: Column) -> Cells:
     """Return the cells of a column that start at given boundaries."""
-    index = np.empty(len(x), dtype=np.uint16)
-    # A closing edge makes the last cell an interval like the others; missing values make up one more cell.
-    edges = np.append(boundaries, boundaries[-1] + ((boundaries[-1] - boundaries[0]) or 1.0))
-    locate_rows(x, edges, *guide_table(edges), index)
-    sums = np.tile([0.0, 0.0, np.inf, -np.inf], (len(boundaries) + 1, 1))
-    describe_cells(x, np.empty(0) if weight is None else weight, index, edges, sums)
-    total, shift, low, high = (np.ascontiguousarray(column) for column in sums[:-1].T)
-    occupied = total > 0
-    low = np.where(occupied, low, boundaries)
-    high = np.where(occupied, high, boundaries)
-    mean = np.clip(boundaries + shift / np.where(occupied, total, 1.0), low, high)
-    return Cells(
-        index, boundaries, total, mean, low, high, exact=bool(np.all(low == high) and np.all(occupied))
-    )
+    return Grid(boundaries).describe(x, weight)

@@ -28,7 +28,10 @@ def find_slots(values, center, scale, origin, slots_per_unit, n_slots, slot):
 
 @kernel
 def find_interval(value, slot, edges, n_intervals, first):
-    """Return t with edges[t] <= value < edges[t + 1], given the value's slot in the guide table."""
+    """Return t with edges[t] <= value < edges[t + 1], given the value's slot in the guide table.
+
+    Slots and table are unsigned: of signed numbers every look-up would check whether they count from the end.
+    """
     low = np.int64(first[slot])
     high = np.int64(first[slot + SLOT_REACH])
     if high - low <= 2 and low + 2 < n_intervals:  # nearly always: without branches, which are guessed wrong
@@ -51,15 +54,22 @@ def locate_rows(x, edges, center, scale, origin, slots_per_unit, first, index):
     """Write the interval of every row, or the number of intervals for NaN."""
     n_cells = len(edges) - 1
     n_slots = len(first) - SLOT_REACH
-    slot = np.empty(BLOCK, dtype=np.int32)
+    slot = np.empty(BLOCK, dtype=np.uint32)
     for start in range(0, len(x), BLOCK):
-        values = x[start : start + BLOCK]
+        values, cell = x[start : start + BLOCK], index[start : start + BLOCK]
         find_slots(values, center, scale, origin, slots_per_unit, n_slots, slot)
         for i in range(len(values)):
+            cell[i] = find_interval(values[i], slot[i], edges, n_cells, first)
+        for i in range(len(values)):  # by itself, or it would be guessed wrong where some are missing
             if np.isnan(values[i]):
-                index[start + i] = n_cells
-            else:
-                index[start + i] = find_interval(values[i], slot[i], edges, n_cells, first)
+                cell[i] = n_cells
+
+
+@kernel
+def renumber(index, number):
+    """Give every cell another number."""
+    for i in range(len(index)):
+        index[i] = number[index[i]]
 
 
 @kernel
@@ -67,12 +77,12 @@ def describe_cells(x, weight, index, origin, cells):
     """Add up the weight, the weighted distance from `origin`, the smallest and largest value of each cell."""
     weighted = len(weight) > 0
     for i in range(len(x)):
-        cell = cells[index[i]]
+        cell, value = index[i], x[i]
         w = weight[i] if weighted else 1.0
-        cell[0] += w
-        cell[1] += w * (x[i] - origin[index[i]])
-        cell[2] = min(cell[2], x[i])
-        cell[3] = max(cell[3], x[i])
+        cells[cell, 0] += w
+        cells[cell, 1] += w * (value - origin[cell])
+        cells[cell, 2] = min(cells[cell, 2], value)
+        cells[cell, 3] = max(cells[cell, 3], value)
 
 
 @kernel
@@ -111,6 +121,32 @@ def add_codes(index, group, codes, weight, start, stop, sums):
         code = codes[i]
         if start <= code < stop:
             cell[2 + code - start] += w
+
+
+@kernel
+def unite(a, b, union):
+    """Write the numbers of two increasing arrays in order, each once, and return how many there are."""
+    i, j, n = 0, 0, 0
+    while i < len(a) or j < len(b):
+        if j == len(b) or (i < len(a) and a[i] <= b[j]):
+            j += j < len(b) and a[i] == b[j]
+            union[n] = a[i]
+            i += 1
+        else:
+            union[n] = b[j]
+            j += 1
+        n += 1
+    return n
+
+
+@kernel
+def place_cells(left, mean, place):
+    """Write which of the cells that start at `left` holds each of some increasing means."""
+    cell = 0
+    for i in range(len(mean)):
+        while cell + 1 < len(left) and left[cell + 1] <= mean[i]:
+            cell += 1
+        place[i] = cell
 
 
 @kernel
@@ -255,7 +291,7 @@ def apply_maps(X, out, edges, bins, first, edge_start, first_start, numbers, ext
     of X go in blocks, so that a block of a row-major matrix stays in the cache for all its columns.
     """
     values = np.empty(BLOCK)
-    slot = np.empty(BLOCK, dtype=np.int32)
+    slot = np.empty(BLOCK, dtype=np.uint32)
     for start in range(0, X.shape[0], BLOCK):
         n_rows = min(BLOCK, X.shape[0] - start)
         for j in range(X.shape[1]):

@@ -31,6 +31,23 @@ def power_of_two_scale(x: NDArray[Any]) -> float:
     return 1.0
 
 
+def interpolate(
+    x: NDArray[np.float64], place: NDArray[np.float64], value: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return `np.interp`, also where a slope is no float: between the smallest numbers, or to the largest.
+
+    >>> interpolate(np.array([1e-323]), np.array([0.0, 2e-323, 1.0]), np.array([0.0, 1.0, 2.0]))
+    array([0.5])
+    """
+    found = np.asarray(np.interp(x, place, value))
+    lost = ~np.isfinite(found)
+    if np.any(lost):
+        left = np.searchsorted(place, x[lost], side="right") - 1
+        part = (x[lost] - place[left]) / (place[left + 1] - place[left])
+        found[lost] = (1.0 - part) * value[left] + part * value[left + 1]
+    return found
+
+
 def distinct_unscaled(edges: NDArray[np.float64], scale: float) -> NDArray[np.float64]:
     """Return the scaled edges that differ in their own units, where the smallest floats lie apart."""
     return np.unique(edges / scale) * scale if scale > 1.0 else edges

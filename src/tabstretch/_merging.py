@@ -23,15 +23,8 @@ from tabstretch._cells import (
     no_cells,
     spread_boundaries,
 )
-from tabstretch._magnitude import power_of_two_scale
-
-# Values beyond the boundaries that were foreseen become cells of their own, up to this many.
-_OUTER_CELLS = 256
-# More of the rows beyond the boundaries than this, and the boundaries do not suit.
-_OUTER_SHARE = 1 / 16
-# Cells may hold this many times their share of the rows.
-_OVERLOAD = 2.0
-_FEW_ROWS = 8.0
+from tabstretch._kernels import place_cells, unite
+from tabstretch._magnitude import interpolate, power_of_two_scale
 
 
 @dataclass(frozen=True)
@@ -93,27 +86,6 @@ def cut_by_itself(x: Column, weight: Column | None, sample_size: int, limit: int
     return cut_into_cells(x, weight, partial(_spread_with_ties, limit=limit), sample_size)
 
 
-def foreseen_boundaries(x: Column, ends: tuple[float, float], foreseen: Column) -> Column | None:
-    """Return boundaries that also cover the values beyond them; None if these are too many."""
-    low, high = foreseen[0], foreseen[-1]
-    if ends[0] >= low and ends[1] <= high:
-        return foreseen
-    outer = x[(x < low) | (x > high)]
-    if len(outer) > max(_FEW_ROWS, _OUTER_SHARE * len(x)):
-        return None
-    outer = np.unique(outer)
-    if len(outer) > _OUTER_CELLS:
-        outer = outer[np.linspace(0, len(outer) - 1, _OUTER_CELLS).astype(np.intp)]
-    return np.union1d(foreseen, outer)
-
-
-def suits(cells: Cells, limit: int) -> bool:
-    """Tell whether no cell but those of one distinct value has far more than its share of the rows."""
-    total = cells.weight.sum()
-    most = max(_OVERLOAD * total / (limit * 3 // 4), _FEW_ROWS * total / len(cells.index))
-    return not np.any(cells.weight[cells.low < cells.high] > most)
-
-
 def _spread_with_ties(sample: Column, low: float, high: float, limit: int) -> Column:
     """Choose boundaries that also part frequent values from those that follow."""
     boundaries = spread_boundaries(sample, low, high, limit)
@@ -139,12 +111,13 @@ def merge_parts(a: ColumnPart, b: ColumnPart, limit: int = CELL_LIMIT) -> Column
     ends = float(np.fmin(a.ends[0], b.ends[0])), float(np.fmax(a.ends[1], b.ends[1]))
     scale = power_of_two_scale(np.array(ends))
     a, b = a.rescaled(scale), b.rescaled(scale)
-    left = np.union1d(a.left, b.left)
-    of_a, of_b = (np.searchsorted(left, part.mean, side="right") - 1 for part in (a, b))
+    left = np.empty(len(a.left) + len(b.left))
+    left = left[: unite(a.left, b.left, left)]
+    of_a, of_b = (_places(left, part.mean) for part in (a, b))
     weight = _add(a.weight, of_a, b.weight, of_b, len(left))
-    mean = np.zeros(len(left))
+    mean = np.full(len(left), np.nan)
     mean[of_a] = a.mean
-    before = np.where(np.isin(of_b, of_a, assume_unique=True), mean[of_b], b.mean)
+    before = np.where(np.isnan(mean[of_b]), b.mean, mean[of_b])
     mean[of_b] = before + (b.mean - before) * (b.weight / weight[of_b])
     low, high = np.full(len(left), np.inf), np.full(len(left), -np.inf)
     for part, place in ((a, of_a), (b, of_b)):
@@ -153,6 +126,13 @@ def merge_parts(a: ColumnPart, b: ColumnPart, limit: int = CELL_LIMIT) -> Column
     cells = Cells(np.empty(0, dtype=np.uint16), left, weight, mean, low, high, exact=False)
     merged = keep_cells(cells, _add(a.sums, of_a, b.sums, of_b, len(left)), a.gram + b.gram, ends, scale)
     return _compact(merged, limit) if len(merged.weight) > 2 * limit else merged
+
+
+def _places(left: Column, mean: Column) -> NDArray[np.intp]:
+    """Return which cells hold the means of others."""
+    place = np.empty(len(mean), dtype=np.intp)
+    place_cells(left, mean, place)
+    return place
 
 
 def _add(a: Column, of_a: NDArray[np.intp], b: Column, of_b: NDArray[np.intp], n_cells: int) -> Column:
@@ -205,6 +185,6 @@ def edges_of_cells(cells: Cells, n_bins: int) -> Column:
     rank = np.stack([first, np.maximum(first, last - 1.0)], axis=1).ravel()
     value = np.stack([cells.low, cells.high], axis=1).ravel()
     wanted = (last[-1] - 1.0) * np.linspace(0.0, 1.0, min(n_bins, cells.n_cells) + 1)
-    edges = np.interp(wanted, rank, value)
+    edges = interpolate(wanted, rank, value)
     edges[0], edges[-1] = cells.low[0], cells.high[-1]
     return np.unique(np.maximum.accumulate(edges))

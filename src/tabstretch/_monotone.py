@@ -195,7 +195,7 @@ def _layout(map_: MonotoneMap, *, inverse: bool) -> tuple[Any, Any, Any, list[fl
     outputs = map_.edges if inverse else map_.values
     ends = [outputs[0], outputs[-1]] if len(outputs) else [np.nan, np.nan]
     if len(edges) == 1:
-        return edges, bins, np.zeros(0, np.int32), [*scales, *ends, 0.0, 0.0, 0.0, 0.0]
+        return edges, bins, np.zeros(0, np.uint32), [*scales, *ends, 0.0, 0.0, 0.0, 0.0]
     center, scale, origin, slots_per_unit, first = guide_table(edges)
     return edges, bins, first, [*scales, *ends, center, scale, origin, slots_per_unit]
 

@@ -110,10 +110,13 @@ class TrainingColumns:
         yield from _read_ahead(self._arrays())
 
     def _arrays(self) -> Iterator[tuple[int, tuple[Any, Any, Any]]]:
-        row = 0
-        for batch in self._source.batches(self._wanted, block_rows(len(self._columns))):
-            yield batch.num_rows, self._as_arrays(batch, row)
-            row += batch.num_rows
+        row, size = 0, block_rows(len(self._columns))
+        # Twice as much is the usual row group of a million rows: pyarrow is slower at parts of them.
+        for batch in self._source.batches(self._wanted, 2 * size):
+            for start in range(0, batch.num_rows, size):
+                part = batch.slice(start, size)
+                yield part.num_rows, self._as_arrays(part, row)
+                row += part.num_rows
 
     def _as_arrays(self, batch: Any, row: int) -> tuple[Any, Any, Any]:
         X = matrix(batch, self._columns, row)

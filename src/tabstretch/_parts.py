@@ -13,18 +13,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tabstretch._cells import CELL_LIMIT, SAMPLE_SIZE, Cells, Column, describe
+from tabstretch._cells import CELL_LIMIT, SAMPLE_SIZE, Cells, Column
 from tabstretch._compress import sum_cells
 from tabstretch._folds import allowed_folds, deal_folds, deal_in_turn
+from tabstretch._foreseen import ForeseenCells
 from tabstretch._magnitude import power_of_two_scale
-from tabstretch._merging import (
-    ColumnPart,
-    cut_by_itself,
-    foreseen_boundaries,
-    keep_cells,
-    merge_parts,
-    suits,
-)
+from tabstretch._merging import ColumnPart, cut_by_itself, keep_cells, merge_parts
 from tabstretch._sampling import RowSample, random_keys
 from tabstretch._target import Target
 from tabstretch._target_parts import TargetPart, TargetPlan, encode_part, merge_targets, plan_target
@@ -74,9 +68,7 @@ class Plan:
     first: Block
     target: TargetPlan | None
     cell_limit: int
-    boundaries: list[Column]
-    exact: list[bool]
-    """Whether the boundaries of a column are all its distinct values, as far as the first rows tell."""
+    foreseen: list[ForeseenCells | None]
 
 
 @dataclass(frozen=True)
@@ -99,17 +91,16 @@ def make_plan(block: Block, request: Request) -> Plan:
     n_sums = max(1, target.n_sums * request.n_folds if target else 1)
     limit = int(np.clip(_NUMBERS_KEPT // (n_sums * block.X.shape[1]), _FEWEST_CELLS, CELL_LIMIT))
 
-    def boundaries(j: int) -> tuple[Column, bool]:
-        x, _, scale = _column(block.X, j)
+    def foresee(j: int) -> ForeseenCells | None:
+        x, _, scale = _scaled(_column(block.X, j))
         if scale != 1.0:
-            return np.empty(0), False
+            return None
         # These are for all parts, and worth a larger sample.
         cells = cut_by_itself(x, None, 4 * SAMPLE_SIZE, limit)
-        return cells.left, cells.exact
+        return ForeseenCells.of(cells) if cells.n_cells > 1 else None
 
-    found = map_in_threads(boundaries, ((j,) for j in range(block.X.shape[1])), request.n_jobs)
-    left, exact = ([each[i] for each in found] for i in range(2))
-    return Plan(request, block.take(slice(0)), target, limit, left, exact)
+    foreseen = map_in_threads(foresee, ((j,) for j in range(block.X.shape[1])), request.n_jobs)
+    return Plan(request, block.take(slice(0)), target, limit, foreseen)
 
 
 def compress(block: Block, first_row: int, plan: Plan, *, alone: bool = False) -> TablePart:
@@ -124,11 +115,9 @@ def compress(block: Block, first_row: int, plan: Plan, *, alone: bool = False) -
     if plan.target is not None and block.y is not None:
         part, target = encode_part(block.y, block.weight, plan.target)
         if n_folds:
-            if alone:
-                n_folds = allowed_folds(
-                    n_folds, len(block.X), part.counts[0] if target.codes is not None else None
-                )
-            if first_row == 0:  # dealt out as data in memory are
+            if alone:  # dealt out as data in memory are
+                counts = part.counts[0] if target.codes is not None else None
+                n_folds = allowed_folds(n_folds, len(block.X), counts)
                 group = deal_folds(n_folds, len(block.X), target.codes, np.random.RandomState(request.seed))
             else:
                 group = deal_in_turn(n_folds, len(block.X), target.codes, [request.seed, first_row])
@@ -144,35 +133,34 @@ def compress(block: Block, first_row: int, plan: Plan, *, alone: bool = False) -
 def _compress_column(
     block: Block, plan: Plan, target: Target | None, group: NDArray[np.int32] | None, n_folds: int, j: int
 ) -> ColumnPart:
-    x, ends, scale = _column(block.X, j)
+    x = _column(block.X, j)
     gram = np.empty((0, 0))
     if target is not None and target.codes is None and target.n_outputs > 1:
         present = np.flatnonzero(~np.isnan(x))
         values = target.values[present]
         gram = values.T @ (values if block.weight is None else block.weight[present, None] * values)
 
-    def keep(cells: Cells) -> ColumnPart:
+    def keep(cells: Cells, ends: tuple[float, float], scale: float) -> ColumnPart:
         if target is None or group is None:
             sums = np.empty((cells.n_cells, 0, 0))
         else:
             sums = sum_cells(cells, target, group, n_folds, block.weight)
         return keep_cells(cells, sums, gram, ends, scale)
 
-    foreseen = plan.boundaries[j]
-    if len(foreseen) > 1 and scale == 1.0:
-        boundaries = foreseen_boundaries(x, ends, foreseen)
-        if boundaries is not None:
-            cells = describe(x, block.weight, boundaries)
-            # A value that the first rows did not have stays by itself where there are few.
-            joined = plan.exact[j] and np.any(cells.high > cells.left)
-            if not joined and suits(cells, plan.cell_limit):
-                return keep(cells)
-    return keep(cut_by_itself(x, block.weight, SAMPLE_SIZE, plan.cell_limit))
+    foreseen = plan.foreseen[j]
+    cells = None if foreseen is None else foreseen.describe(x, block.weight, plan.cell_limit)
+    if cells is not None:
+        return keep(cells, cells.ends, 1.0)
+    x, ends, scale = _scaled(x)
+    return keep(cut_by_itself(x, block.weight, SAMPLE_SIZE, plan.cell_limit), ends, scale)
 
 
-def _column(X: NDArray[Any], j: int) -> tuple[Column, tuple[float, float], float]:
+def _column(X: NDArray[Any], j: int) -> Column:
+    return np.ascontiguousarray(X[:, j], dtype=np.float64)
+
+
+def _scaled(x: Column) -> tuple[Column, tuple[float, float], float]:
     """Return a column, scaled, with its own ends and the scale."""
-    x = np.ascontiguousarray(X[:, j], dtype=np.float64)
     ends = float(np.fmin.reduce(x)), float(np.fmax.reduce(x))
     scale = power_of_two_scale(np.array(ends))
     return (x if scale == 1.0 else x * scale), ends, scale

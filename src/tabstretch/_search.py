@@ -27,7 +27,7 @@ class Guide(NamedTuple):
     scale: float
     origin: float
     slots_per_unit: float
-    first: NDArray[np.int32]
+    first: NDArray[np.uint32]
 
 
 def guide_table(edges: NDArray[np.float64]) -> Guide:
@@ -44,7 +44,7 @@ def guide_table(edges: NDArray[np.float64]) -> Guide:
     # slot, so its interval is never before first[s], nor after first[s + SLOT_REACH].
     edges_up_to = np.cumsum(np.bincount(slot, minlength=n_slots + SLOT_REACH))
     first = np.concatenate([[0, 0], edges_up_to[:-2]]) - 1
-    return Guide(center, scale, origin, slots_per_unit, np.clip(first, 0, n_intervals - 1).astype(np.int32))
+    return Guide(center, scale, origin, slots_per_unit, np.clip(first, 0, n_intervals - 1).astype(np.uint32))
 
 
 def _densest_half(edges: NDArray[np.float64]) -> tuple[float, float]:

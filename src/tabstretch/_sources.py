@@ -17,6 +17,8 @@ from tabstretch._extras import import_extra
 PARQUET_ENDINGS = (".parquet", ".pq")
 CSV_ENDINGS = (".csv", ".tsv")
 _NAMES_SHOWN = 12
+# Bytes that pyarrow reads at once: so few stay in the cache until they are decoded.
+_BYTES_READ = 1 << 16
 
 
 class Source(ABC):
@@ -81,10 +83,13 @@ class ParquetSource(Source):
     def batches(self, columns: list[str] | None, size: int) -> Iterator[Any]:
         """Yield record batches, none of which spans row groups."""
         for path in self.paths:
-            with explained(path, "Parquet"), self._parquet.ParquetFile(path) as file:
+            with explained(path, "Parquet"), self._open(path) as file:
                 # Row group by row group: across them pyarrow spends most of its time on fresh memory.
                 for group in range(file.num_row_groups):
                     yield from file.iter_batches(size, row_groups=[group], columns=columns)
+
+    def _open(self, path: str) -> Any:
+        return self._parquet.ParquetFile(path, buffer_size=_BYTES_READ, pre_buffer=False)
 
 
 @contextmanager

@@ -82,20 +82,20 @@ def encode_part(y: NDArray[Any], weight: Column | None, plan: TargetPlan) -> tup
     """Encode some rows; return what is known of them, and what to sum."""
     _check_kind(y, plan)
     if not plan.classes:
-        outputs = _relative(y, plan)
+        outputs, ends = _relative(y, plan)
         with np.errstate(over="ignore"):
-            squared = outputs * outputs
-            total, square = (
-                np.sum(each if weight is None else weight * each, axis=1) for each in (outputs, squared)
-            )
+            weighted = outputs if weight is None else weight * outputs
+            total, square = weighted.sum(axis=1), np.einsum("ij,ij->i", weighted, outputs)
         if not np.all(np.isfinite(square)):
             raise ValueError(_TOO_LARGE)
-        part = TargetPart([], [], outputs.min(axis=1), outputs.max(axis=1), total, square)
-        values, squares = outputs.T, squared.T
+        part = TargetPart([], [], ends[:, 0], ends[:, 1], total, square)
+        values = np.ascontiguousarray(outputs.T)
+        if plan.kind == "continuous":  # squared while it is summed
+            return part, Target(plan.kind, None, None, values, np.empty(0), 1, constant=False)
+        squares = np.square(values)
         # Several outputs are standardised each by itself, so their squares are summed each by itself.
-        several = plan.kind == "continuous-multioutput"
-        summed = np.hstack([values, squares]) if several else np.ascontiguousarray(values)
-        norm = squares.sum(axis=1) if squares.shape[1] > 1 else squares[:, 0]
+        summed = np.hstack([values, squares]) if plan.kind in REGRESSION else values
+        norm = squares.sum(axis=1)
         return part, Target(plan.kind, None, None, summed, norm, summed.shape[1], constant=False)
     coded = [_codes(column, known) for column, known in zip(_columns(y), plan.classes, strict=True)]
     classes = [labels for labels, _ in coded]
@@ -109,17 +109,21 @@ def encode_part(y: NDArray[Any], weight: Column | None, plan: TargetPlan) -> tup
     )
 
 
-def _relative(y: NDArray[Any], plan: TargetPlan) -> NDArray[np.float64]:
-    """Return numbers relative to the first guess, outputs first: sums along contiguous rows are fast."""
+def _relative(y: NDArray[Any], plan: TargetPlan) -> tuple[Column, Column]:
+    """Return numbers relative to the first guess, outputs first, and the smallest and largest of each.
+
+    Sums along contiguous rows are fast.
+    """
     values = _columns(y).astype(np.float64)
+    ends = np.stack([values.min(axis=1), values.max(axis=1)], axis=1)
     shift, scale = plan.shift[:, None], plan.scale[:, None]
-    largest = max(values.max(initial=0.0), -values.min(initial=0.0), np.abs(shift).max())
-    if largest > 1e300:  # of a part of them, differences are finite
-        values, shift, scale = values * 0.25, shift * 0.25, scale * 0.25
+    if max(np.abs(ends).max(), np.abs(shift).max()) > 1e300:  # of a part of them, differences are finite
+        values, ends, shift, scale = values * 0.25, ends * 0.25, shift * 0.25, scale * 0.25
     with np.errstate(over="ignore"):
-        values -= shift
-        values /= scale
-    return values
+        for numbers in (values, ends):
+            numbers -= shift
+            numbers /= scale
+    return values, ends
 
 
 def _columns(y: NDArray[Any]) -> NDArray[Any]:
@@ -211,7 +215,7 @@ class WholeTarget:
         """Encode some of the rows in the way of all."""
         if not self.plan.classes:
             raw = np.ascontiguousarray(_columns(y).T, dtype=np.float64)
-            values = (_relative(y, self.plan).T - self.mean) / self.deviation
+            values = (_relative(y, self.plan)[0].T - self.mean) / self.deviation
             target = replace(Target.of_values(self.kind, self.classes, values), constant=self.constant)
             if not self.of_numbers:
                 return target

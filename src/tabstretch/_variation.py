@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from tabstretch._cells import Cells, Column
 from tabstretch._compress import FoldSums, sum_by_fold
 from tabstretch._folds import Folds
+from tabstretch._magnitude import interpolate
 from tabstretch._smoothing import EXACT_REACH, ROUGH_REACH, Smooth, default_neighbors, smooth
 from tabstretch._target import Target
 
@@ -190,7 +191,7 @@ def split_at_edges(place: Column, steps: Column, edges: Column) -> Column:
         return np.zeros(len(edges) - 1)
     cumulative = np.concatenate([[0.0], np.cumsum(steps)])
     # Between places of very different sizes, interpolation may round to less than at the edge before.
-    return np.diff(np.maximum.accumulate(np.interp(edges, place, cumulative)))
+    return np.diff(np.maximum.accumulate(interpolate(edges, place, cumulative)))
 
 
 def mean_curve(column: SmoothedColumn) -> Column:
@@ -272,7 +273,7 @@ def _predict_rows(column: SmoothedColumn, curves: Column, x: Column, fold: NDArr
     predicted = np.empty(len(x))
     for k in range(len(curves)):
         chosen = fold == k
-        predicted[chosen] = np.interp(x[chosen], column.cells.mean, curves[k])
+        predicted[chosen] = interpolate(x[chosen], column.cells.mean, curves[k])
     return predicted
 
 
