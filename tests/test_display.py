@@ -1,7 +1,9 @@
 """The overview figure: what it shows is computed first, and checked as data."""
 
 from collections.abc import Iterator
+from io import BytesIO
 from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -49,6 +51,25 @@ def test_three_panels_share_bins_and_labels(table: tuple[Any, np.ndarray]) -> No
     assert left.get_xlabel() == middle.get_xlabel() == "price"
     assert right.get_xlabel() == "stretched price"
     assert right.get_xlim() == pytest.approx((0, 1))
+
+
+@pytest.mark.filterwarnings("ignore:Glyph .* missing from")
+@pytest.mark.parametrize(
+    "name", [r"$\frac{$", "US$", "two\nlines", "\x1b[31m\0", "\u202eabc", "日本", "<b>-->"]
+)
+def test_names_of_columns_and_classes_may_hold_anything(name: str, table: tuple[Any, np.ndarray]) -> None:
+    X, y = table
+    X = X.rename(columns={"price": name})
+    classes = np.where(y > 100, name, "else")
+    model = SupervisedStretchTransformer(4, variation="within_fold").fit(X, classes)
+    display = StretchDisplay.from_estimator(model, X, classes, feature=name)
+    file = BytesIO()
+    display.figure_.savefig(file, format="svg")
+    ElementTree.fromstring(file.getvalue())
+    assert display.feature_name == name
+    shown = display.axes_[0].get_xlabel()
+    assert shown.isprintable()
+    assert shown.replace(r"\$", "$") == (name if name.isprintable() else ascii(name)[1:-1])
 
 
 def test_draws_into_given_axes_and_for_unsupervised(table: tuple[Any, np.ndarray]) -> None:

@@ -138,20 +138,21 @@ class StretchDisplay:
         draw_map(middle, self.stretch, colors)
         self._draw_target(right, stretched, self.stretch.values, colors)
         what = "target" if self.spread is None else "prediction"
-        left.set(title=f"{what} over the column", xlabel=self.feature_name, ylabel=self._target_label())
-        middle.set(title="the stretch", xlabel=self.feature_name, ylabel=f"stretched {self.feature_name}")
-        right.set(title=f"{what} over the stretched column", xlabel=f"stretched {self.feature_name}")
+        name = as_label(self.feature_name)
+        left.set(title=f"{what} over the column", xlabel=name, ylabel=self._target_label())
+        middle.set(title="the stretch", xlabel=name, ylabel=f"stretched {name}")
+        right.set(title=f"{what} over the stretched column", xlabel=f"stretched {name}")
         right.sharey(left)
         if len(self.curve_names) > 1:
             right.legend(fontsize="small", loc="best")
         if more and self.variations is not None:
-            draw_variations(more[0], self.variations, self.feature_name)
+            draw_variations(more[0], self.variations, name)
         self.figure_, self.axes_ = left.figure, np.array([left, middle, right, *more])
         return self
 
     def _target_label(self) -> str:
         if len(self.curve_names) == 1:
-            return self.curve_names[0]
+            return as_label(self.curve_names[0])
         return "smoothed target" if self.spread is None else "mean prediction"
 
     def _draw_target(self, axis: Any, place: Column, edges: Column, colors: Column) -> None:
@@ -162,11 +163,21 @@ class StretchDisplay:
         for number, name in enumerate(self.curve_names):
             color = "black" if len(self.curve_names) == 1 else f"C{number}"
             curve = self.target[:, number]
-            axis.plot(place, curve, styles[number % 4], color=color, linewidth=1.5, label=name)
+            axis.plot(place, curve, styles[number % 4], color=color, linewidth=1.5, label=as_label(name))
             if self.spread is not None:
                 own = self.spread[:, number]
                 axis.fill_between(place, curve - own, curve + own, color=color, alpha=alpha, linewidth=0)
         axis.margins(x=0)
+
+
+def as_label(name: str) -> str:
+    r"""Return a name as matplotlib prints it: no formula begins in it, and what has no letter is spelt out.
+
+    >>> print(as_label("US$"), as_label("two\nlines"))
+    US\$ two\nlines
+    """
+    spelt = (letter if letter.isprintable() else ascii(letter)[1:-1] for letter in name)
+    return "".join(spelt).replace("$", r"\$")
 
 
 def bin_colors(stretch: MonotoneMap) -> Column:

@@ -9,7 +9,7 @@ import numpy as np
 
 from tabstretch._base import BaseStretch
 from tabstretch._cells import Column
-from tabstretch._display import bin_colors, draw_map, draw_variations
+from tabstretch._display import as_label, bin_colors, draw_map, draw_variations
 from tabstretch._extras import import_extra
 from tabstretch._monotone import MonotoneMap
 from tabstretch._widths import range_shares
@@ -63,7 +63,7 @@ def draw_maps(pictures: Sequence[MapPicture]) -> Any:
     figure = figures.Figure(figsize=(4 * n_panels, 3.4 * len(pictures)), layout="constrained")
     axes = figure.subplots(len(pictures), n_panels, squeeze=False)
     for picture, (left, middle, *right) in zip(pictures, axes, strict=True):
-        name = picture.name.replace("$", r"\$")  # matplotlib would take what follows for a formula
+        name = as_label(picture.name)
         _draw_by_value(left, picture, name)
         _draw_by_rank(middle, picture, name)
         for axis in right:

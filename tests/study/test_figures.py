@@ -110,6 +110,13 @@ def test_files_are_svg_and_png_and_the_same_every_time(tmp_path: Path) -> None:
     assert written[0][1].read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.parametrize("name", [r"$\frac{$", "日本", "<b>-->"])
+def test_names_may_hold_anything(name: str, tmp_path: Path) -> None:
+    results = STUDIES["one panel"].assign(transformation=lambda r: r["transformation"].replace("ple", name))
+    (svg,) = figures.save_figure(win_rates(results), tmp_path / "x", formats=["svg"])
+    assert svg.read_text().startswith("<?xml")
+
+
 def test_the_caller_s_settings_are_neither_used_nor_changed() -> None:
     with mpl.rc_context({"font.size": 30, "axes.grid": False}):
         figure = win_rates(STUDIES["one panel"])

@@ -6,6 +6,7 @@ import argparse
 import io
 import json
 import sys
+import warnings
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -58,7 +59,9 @@ def _plot(chosen: argparse.Namespace) -> None:
     check_output(output, [chosen.map])
     numbers = _chosen_columns(stretch, chosen.feature)
     figure = draw_maps([map_picture(stretch, number) for number in numbers])
-    with written_whole(output) as temporary:
+    with written_whole(output) as temporary, warnings.catch_warnings():
+        # A letter that the font lacks is a box, and a name that is too long is cut.
+        warnings.filterwarnings("ignore", "Glyph .* missing from|constrained_layout not applied")
         figure.savefig(temporary, format=output.suffix[1:].lower(), dpi=120)
     print(f"drawn in {output}")
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+import warnings
+from collections.abc import Callable, Generator, Iterable, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
@@ -13,6 +15,7 @@ import matplotlib as mpl
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 
 from tabstretch.study.figures.names import display_name
 from tabstretch.study.names import TRANSFORMATIONS
@@ -162,8 +165,19 @@ def save_figure(figure: Figure, path: str | Path, formats: Sequence[str] = ("svg
     stem = Path(path)
     stem.parent.mkdir(parents=True, exist_ok=True)
     written = [stem.with_name(f"{stem.name}.{ending}") for ending in formats]
-    with mpl.rc_context(SETTINGS):
+    with plain_texts(figure):
         for file in written:
             # No date: the same figure is the same file.
             figure.savefig(file, metadata={"Date": None} if file.suffix == ".svg" else None)
     return written
+
+
+@contextmanager
+def plain_texts(figure: Figure) -> Generator[None]:
+    """Save with names as they are: a dollar sign begins no formula, a letter the font lacks is a box."""
+    for text in figure.findobj(Text):
+        text.set_parse_math(False)
+    with mpl.rc_context({**SETTINGS, "text.parse_math": False}), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing from")
+        warnings.filterwarnings("ignore", "constrained_layout not applied")  # there are too many names
+        yield

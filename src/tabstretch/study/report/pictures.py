@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import re
-import warnings
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from io import StringIO
@@ -13,14 +11,12 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-import matplotlib as mpl
 import pandas as pd
 from matplotlib.figure import Figure
-from matplotlib.text import Text
 
 from tabstretch._files import written_whole
 from tabstretch.study.errors import StudyError
-from tabstretch.study.figures.style import SETTINGS
+from tabstretch.study.figures.style import plain_texts
 
 _NAMESPACE = re.compile(r"^\{.*\}")
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
@@ -99,17 +95,6 @@ def svg_text(figure: Figure) -> str:
     with plain_texts(figure):
         figure.savefig(out, format="svg", metadata=_UNDATED[".svg"])
     return out.getvalue()
-
-
-@contextmanager
-def plain_texts(figure: Figure) -> Generator[None]:
-    """Save with names as they are: a dollar sign begins no formula, a letter the font lacks is a box."""
-    for text in figure.findobj(Text):
-        text.set_parse_math(False)
-    with mpl.rc_context({**SETTINGS, "text.parse_math": False}), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Glyph .* missing from")
-        warnings.filterwarnings("ignore", "constrained_layout not applied")  # there are too many names
-        yield
 
 
 def write_figure(figure: Figure, path: Path) -> None:

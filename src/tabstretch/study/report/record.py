@@ -55,6 +55,7 @@ def _plan_entries(record: Record) -> list[tuple[str, str]]:
         ("Transformations", ", ".join(plan.transformations)),
         ("Trials of each search", str(plan.trials) if plan.trials else "0: published defaults"),
         ("Seeds", str(plan.seeds)),
+        ("Training rows", f"at most {plan.train_rows:,}" if plan.train_rows else "all"),
         ("Epochs, patience, batch size", f"{plan.epochs}, {plan.patience}, {plan.batch_size}"),
         ("Memory limit", f"{plan.memory_limit_gb:g} GB"),
         ("Label noise", ", ".join(f"{level:g}" for level in plan.noise)),
