@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from fitted import probes
 from fuzz import cases
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from promises import assert_sound
@@ -16,6 +16,7 @@ from strategies import (
     TARGET_TYPES,
     UNLIKE_ROWS,
     Table,
+    make_table,
     make_target,
     make_weight,
     supervised_parameters,
@@ -56,6 +57,10 @@ def test_files(table: Table, parameters: dict[str, Any]) -> None:
 @pytest.mark.parametrize("learnable", [False, True])
 @cases(40, nightly=5_000)
 @given(table=tables(3), parameters=unsupervised_parameters)
+# The slope of its shortest bin, for each width of the bin, is no float.
+@example(
+    table=make_table(("landmarks",), 30, "float64", 256), parameters={"n_bins": 7, "value_weight": 1e300}
+)
 def test_torch(learnable: bool, table: Table, parameters: dict[str, Any]) -> None:
     torch = pytest.importorskip("torch")
     from tabstretch.torch import StretchLayer
@@ -115,6 +120,15 @@ def _maps(stretch: Any) -> list[tuple[int, Any]]:
     parameters=supervised_parameters,
     size=st.integers(1, 400),
     block=st.sampled_from([7, 64, 1 << 19]),
+)
+# Bins so short that the energy along them is larger than all floats.
+@example(
+    table=make_table(("any floats",), 28, "float64", 186),
+    target="adjacent",
+    weight="fractions",
+    parameters={"n_bins": 7, "value_weight": 0.0, "rank_weight": 0.0, "cv": 2},
+    size=1,
+    block=7,
 )
 def test_batches(
     variation: str | None,

@@ -226,6 +226,22 @@ def test_vanishing_widths_keep_the_map_increasing() -> None:
     assert np.all(np.diff(layer.maps()[0].values) > 0)
 
 
+@pytest.mark.parametrize("shift", [0.0, 1.0, 2000.0])
+def test_the_shortest_bins_learn(shift: float) -> None:
+    """Their slopes are close to the largest float, and a slope for each unit of their width is none."""
+    edges, values = [-1e308, -2e-308, 2e-308, 1e308], [0, 0.5, 0.5 + 1e-8, 1.0]
+    layer = StretchLayer([MonotoneMap(edges, values)], learnable=True)
+    with torch.no_grad():
+        layer.table.shift[0, 1] = shift
+    x = torch.tensor([-2e-308, 0.0, 1e-308, 2e-308, 1.0], dtype=torch.float64).reshape(-1, 1)
+    output = layer(x)
+    assert (output.diff(dim=0) >= 0).all()
+    if shift < 2000:  # where the bin takes the whole range, no slope is a float
+        assert_allclose(output.detach().numpy(), layer.maps()[0](x.numpy()), rtol=0, atol=1e-12)
+    output.sum().backward()
+    assert torch.isfinite(layer.table.shift.grad).all()
+
+
 @pytest.mark.parametrize("kind", MAKERS)
 def test_maps_of_a_fixed_layer_are_the_estimators(kind: str) -> None:
     for ours, theirs in zip(

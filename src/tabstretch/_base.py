@@ -109,7 +109,7 @@ class BaseStretch(ExportMixin, OneToOneFeatureMixin, TransformerMixin, BaseEstim
         - `interaction`: for `variation="conditional"`, the share of the teachers' variance along the column
           that depends on the other columns, from 0 (none) to 1 (all);
         - `energy_before`, `energy_after`: discrete Dirichlet energy of the estimated target along the
-          min-max scaled and along the stretched column;
+          min-max scaled and along the stretched column, infinite if no float is as large;
         - `steepest_tenth`: the share of the output range that the steepest tenth of the data got;
         - `shrinkage`: the share of the target's influence that was given to the rank because of noise;
         - `fallback`: why the column could not be stretched as asked, if so.

@@ -70,6 +70,7 @@ def _energy(
 ) -> float:
     # Shares below the resolution of their sum would make equal positions; keep them apart as they are.
     axis = np.concatenate([[0.0], np.cumsum(shares)])
-    if np.all(np.diff(axis) > 0):
-        return dirichlet_energy(travelled, axis)
-    return float(np.sum(np.diff(travelled) ** 2 / np.maximum(shares, np.finfo(float).tiny)))
+    with np.errstate(over="ignore"):  # an energy larger than all numbers is infinite
+        if np.all(np.diff(axis) > 0):
+            return dirichlet_energy(travelled, axis)
+        return float(np.sum(np.diff(travelled) ** 2 / np.maximum(shares, np.finfo(float).tiny)))

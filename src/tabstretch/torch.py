@@ -17,6 +17,9 @@ Module: Any = torch.nn.Module
 
 __all__ = ["StretchLayer"]
 
+_LARGEST = float(np.finfo(np.float64).max)
+_LARGEST_EXPONENT = 709.0  # of e, whose power is a float
+
 
 class DoubleModule(Module):
     """A module whose buffers of numbers stay float64 when it changes its type; its parameters follow."""
@@ -169,9 +172,6 @@ class LearnableTable(DoubleModule):
         rises = np.diff(value, axis=1, append=value[:, -1:])
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             log_widths = np.where(number < last, np.log(rises / span), -np.inf)
-            # Slope of a piece per width of its bin: zero where there is no slope, whatever the width.
-            rates = np.where(slope > 0, slope / np.take_along_axis(rises / span, bin_, axis=1), 0.0)
-        rates = np.minimum(rates, np.finfo(np.float64).max)  # of bins too short to hold another number
         log_widths[last[:, 0] == 0] = 0.0  # a constant has no bins; its softmax must be a number all the same
         buffers = {
             "left": left,
@@ -182,7 +182,7 @@ class LearnableTable(DoubleModule):
             "right_end": right[:, -1:],
             "bin": bin_,
             "log_widths": log_widths,
-            "rates": rates,
+            "slopes": slope,
         }
         for name, array in buffers.items():
             self.register_buffer(name, torch.from_numpy(np.ascontiguousarray(array)))
@@ -192,13 +192,16 @@ class LearnableTable(DoubleModule):
         """Return the left edge, its output, the slope and the right output of every piece."""
         # A softmax and its running sum, in one: torch.compile (2.13, on CPUs) gets the gradient of
         # softmax(...).cumsum(...) wrong, mixing up rows.
-        logits = self.log_widths + self.shift.double()
-        powers = (logits - logits.amax(dim=1, keepdim=True).detach()).exp()
-        sums = powers.cumsum(dim=1)
-        widths, ends = powers / sums[:, -1:], sums / sums[:, -1:]
-        values = torch.cat([self.start, self.start + self.span * ends[:, :-1]], dim=1)
+        shift = self.shift.double()
+        logits = self.log_widths + shift
+        largest = logits.amax(dim=1, keepdim=True).detach()
+        sums = (logits - largest).exp().cumsum(dim=1)
+        total = sums[:, -1:]
+        values = torch.cat([self.start, self.start + self.span * (sums / total)[:, :-1]], dim=1)
         values = torch.where(self.past_end, self.end, values.clamp(max=self.end))
-        slopes = widths.gather(1, self.bin) * self.rates
+        # By how much each bin has grown. (The slope for each unit of its width overflows in the shortest.)
+        growth = (shift - largest).gather(1, self.bin).clamp(max=_LARGEST_EXPONENT).exp() / total
+        slopes = (self.slopes * growth).clamp(max=_LARGEST)
         rights = torch.cat([values[:, 1:], values[:, -1:]], dim=1)
         rights = torch.where(self.past_end, self.right_end, rights)
         return torch.stack([self.left, values, slopes, rights], dim=-1)
