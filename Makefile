@@ -39,7 +39,7 @@ test-oldest: $(READY_OLDEST)  ## the same but for the documents, with the oldest
 	$(VENV_OLDEST)/bin/python -m pytest -n $(WORKERS) --ignore=tests/test_documents.py
 
 # Files whose generated cases are worth a night; TORTURE chooses among them.
-TORTURE ?= tests/test_hostile_numbers.py tests/test_hostile_deployments.py tests/test_hostile_tables.py tests/test_json_reader.py tests/study/test_no_way_in.py tests/study/datasets/test_npy.py tests/study/datasets/test_pickles.py
+TORTURE ?= tests/test_hostile_numbers.py tests/test_hostile_deployments.py tests/test_hostile_tables.py tests/test_json_reader.py tests/study/test_no_way_in.py tests/study/datasets/test_npy.py tests/study/datasets/test_pickles.py tests/study/datasets/test_openml_answers.py
 torture: $(READY)  ## generate 200,000 cases and more, others in every run, and stop at the first that fails
 	HYPOTHESIS_PROFILE=torture $(VENV)/bin/python -m pytest -x -n $(WORKERS) --dist worksteal $(TORTURE)
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from tabstretch._extras import import_extra
 from tabstretch._validation import is_temporal
-from tabstretch.study.datasets.sources import Source
+from tabstretch.study.datasets.sources import Source, option
 from tabstretch.study.datasets.tables import (
     Table,
     as_labels,
@@ -65,7 +65,7 @@ def _check_values(name: str, column: Any) -> None:
         if not isinstance(value, (str, Real, Decimal, date, time, timedelta)):
             raise ValueError(
                 f"column {name!r} holds values of type {type(value).__name__}, which are neither numbers nor "
-                f"text; convert it, or leave it out with drop={name}"
+                f"text; convert it, or leave it out with {option('drop', name)}"
             )
 
 
@@ -91,7 +91,8 @@ def _is_number_column(name: str, column: Any) -> bool:
 def _about_dates(name: str, what: str) -> str:
     return (
         f"column {name!r} holds dates or times ({what}); convert it to numbers, for example days since a "
-        f"fixed date, leave it out with drop={name}, or take it as it is with categorical={name}"
+        f"fixed date, leave it out with {option('drop', name)}, or take it as it is with "
+        f"{option('categorical', name)}"
     )
 
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+import socket
+from collections.abc import Generator
+from contextlib import contextmanager
 from http.client import HTTPException
 from pathlib import Path
 from urllib.error import URLError
@@ -16,6 +19,7 @@ from tabstretch.study.datasets.tables import Table, listed
 
 # What openml.org allows. scikit-learn makes a path in its cache of a name: "../x" would lead out of it.
 _NAME = re.compile(r"[A-Za-z0-9_.(),-]{1,255}")
+_SILENCE = 60.0
 
 
 def read_openml(source: Source, folder: Path) -> Table:
@@ -35,15 +39,34 @@ def read_openml(source: Source, folder: Path) -> Table:
     # Without a target scikit-learn returns all columns, and the target is checked here as for a file.
     target_column = None if source.target else "default-target"
     try:
-        found = fetch_openml(**which, as_frame=True, parser="pandas", target_column=target_column)
+        with _silent_at_most(_SILENCE):
+            found = fetch_openml(**which, as_frame=True, parser="pandas", target_column=target_column)
+        name, frame, targets = str(found.details["name"]), found.frame, [str(t) for t in found.target_names]
     except (URLError, ConnectionError, TimeoutError, HTTPException) as error:
         raise ConnectionError(
             f"openml.org could not be reached ({error}), and the data set is not in {_cache()}. Load it once "
             "where there is a network and copy that folder here (the environment variable SCIKIT_LEARN_DATA "
             "says where it lies), or use a file instead: file:PATH?target=COLUMN"
         ) from error
-    target = source.target or _only_target(found.target_names, list(found.frame.columns))
-    return table_from_frame(found.details["name"], found.frame, source, target)
+    except Exception as error:  # an answer may be wrong in any way, and scikit-learn takes it for right
+        reason = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
+        raise ValueError(
+            f"openml.org's answer cannot be used: {reason.strip()[:500]} (If it was damaged on its way, "
+            f"remove {_cache()}, where answers are kept, and try again)"
+        ) from error
+    target = source.target or _only_target(targets, [str(column) for column in frame.columns])
+    return table_from_frame(name, frame, source, target)
+
+
+@contextmanager
+def _silent_at_most(seconds: float) -> Generator[None]:
+    """Have connections give up on a server that says nothing for so long; scikit-learn's never would."""
+    before = socket.getdefaulttimeout()
+    socket.setdefaulttimeout(seconds if before is None else before)
+    try:
+        yield
+    finally:
+        socket.setdefaulttimeout(before)
 
 
 def _cache() -> Path:

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections import Counter
+from collections.abc import Generator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote
@@ -16,6 +20,30 @@ OPTIONS: dict[str, tuple[str, ...]] = {
     "openml": _TABLE_OPTIONS,
 }
 TASKS = ("regression", "classification")
+
+_are_flags: ContextVar[bool] = ContextVar("options are flags of a command", default=False)
+
+
+def option(name: str, value: str) -> str:
+    """Return an option as its user has to write it, for advice.
+
+    >>> option("drop", "sold on")
+    'drop=sold on'
+    >>> with options_as_flags():
+    ...     option("drop", "sold on")
+    "--drop 'sold on'"
+    """
+    return f"--{name} {shlex.quote(value)}" if _are_flags.get() else f"{name}={value}"
+
+
+@contextmanager
+def options_as_flags() -> Generator[None]:
+    """Let advice name the options of a command, for a user who has written no source."""
+    token = _are_flags.set(True)
+    try:
+        yield
+    finally:
+        _are_flags.reset(token)
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from tabstretch.study.datasets.sources import option
 from tabstretch.study.datasets.tables import PARTS
 
 _VAL, _TEST = 0.16, 0.20
@@ -45,7 +46,7 @@ def _held_out(n_rows: int, n_free: int) -> tuple[int, int]:
     if n_free < 2:
         raise ValueError(
             f"there are {n_rows - n_free} classes in {n_rows} rows, so that validation and test would have "
-            "classes that training has not; if the target is a quantity, say task=regression"
+            f"classes that training has not; if the target is a quantity, say {option('task', 'regression')}"
         )
     n_val, n_test = max(1, round(n_rows * _VAL)), max(1, round(n_rows * _TEST))
     if n_val + n_test > n_free:
