@@ -3,6 +3,7 @@
     python driver.py [OPTIONS] ARGUMENTS
 
 --die WHERE WHEN COUNT   die "before" or "after" the COUNT-th call of WHERE
+--strike WHERE SIGNALS   send itself signals, as "SIGINT,SIGTERM", when WHERE is called first
 --log FILE               write down each training that begins or ends, and each trial and run that is stored
 --pause SECONDS          lengthen each training
 --patience SECONDS       how long a database may be locked or away
@@ -15,6 +16,7 @@ import json
 import os
 import signal
 import sys
+import threading
 import time
 from contextlib import contextmanager
 from functools import partial, wraps
@@ -24,7 +26,7 @@ import distributed
 import optuna
 
 from tabstretch.cli import main
-from tabstretch.study import workers
+from tabstretch.study import runner, workers, workspace
 from tabstretch.study.jobs import run_job
 from tabstretch.study.models import mlp
 from tabstretch.study.storage import StudyStorage, database
@@ -36,6 +38,17 @@ PLACES = {
     "claim": (StudyStorage, "claim"),
     "release": (StudyStorage, "release"),
     "dataset": (StudyStorage, "add_dataset"),
+}
+
+MOMENTS = {
+    "data sets load": (runner, "load_dataset"),
+    "workers start": (workers.LocalWorkers, "_start"),
+    "a job is sent": (workers.LocalWorkers, "submit"),
+    "workers work": (workers.LocalWorkers, "finished"),
+    "a transformation is fitted": (workspace, "fit_transformation"),
+    "runs are stored": (StudyStorage, "add_runs"),
+    "workers are stopped": (workers.LocalWorkers, "__exit__"),
+    "the storage is closed": (StudyStorage, "close"),
 }
 
 
@@ -60,6 +73,27 @@ def die(where, when, count):
         return result
 
     setattr(holder, name, call)
+
+
+def strike(where, signals):
+    """Send signals at a moment: the first while it lasts, the others while that is dealt with."""
+    holder, name = MOMENTS[where]
+    original = getattr(holder, name)
+    once = threading.Semaphore(1)
+
+    @wraps(original)
+    def call(*args, **kwargs):
+        if once.acquire(blocking=False):
+            threading.Thread(target=send, args=(signals,)).start()
+        return original(*args, **kwargs)
+
+    setattr(holder, name, call)
+
+
+def send(signals):
+    for name in signals.split(","):
+        os.kill(os.getpid(), signal.Signals[name])
+        time.sleep(0.01)
 
 
 class Log:
@@ -137,6 +171,7 @@ def read_clock_from(path):
 def drive(arguments):
     parser = argparse.ArgumentParser()
     parser.add_argument("--die", nargs=3)
+    parser.add_argument("--strike", nargs=2)
     parser.add_argument("--log")
     parser.add_argument("--pause", type=float, default=0.0)
     parser.add_argument("--patience", type=float)
@@ -149,6 +184,8 @@ def drive(arguments):
         log_everything(Log(chosen.log, chosen.pause))
     if chosen.die:
         die(chosen.die[0], chosen.die[1], int(chosen.die[2]))
+    if chosen.strike and chosen.strike[0] in MOMENTS:
+        strike(*chosen.strike)
     if chosen.patience is not None:
         database.LOCK_SECONDS = database.AWAY_SECONDS = chosen.patience
     if chosen.file_size is not None:
@@ -158,7 +195,11 @@ def drive(arguments):
     if chosen.clock:
         read_clock_from(chosen.clock)
     sys.argv = ["tabstretch", *chosen.arguments]
-    return main(chosen.arguments)
+    code = main()
+    if chosen.strike and chosen.strike[0] == "the end":
+        send(chosen.strike[1])
+        time.sleep(1.0)
+    return code
 
 
 if __name__ == "__main__":

@@ -45,8 +45,7 @@ class Session:
     def __init__(self, arguments, errors, clock=None):
         self._errors = errors
         words = [str(argument) for argument in arguments]
-        self._process = _forking().Process(target=_drive, args=(words, str(errors), clock))
-        self._process.start()
+        self._process = forked(_drive, words, str(errors), clock)
         self.pid = self._process.pid
 
     @property
@@ -69,6 +68,13 @@ class Session:
             self.send(signal.SIGKILL)
             return None
         return self._process.exitcode
+
+
+def forked(target, *arguments):
+    """Start a process that has everything imported."""
+    process = _forking().Process(target=target, args=arguments)
+    process.start()
+    return process
 
 
 @cache

@@ -81,6 +81,14 @@ def test_columns_of_compare_are_named_one_by_one(tmp_path, capsys):
     assert "there is no column 'code,c'; available: 'a, b', 'c,d'," in capsys.readouterr().err
 
 
+def test_advice_of_compare_is_in_words_of_the_command(tmp_path, capsys):
+    x = np.linspace(0, 1, 60)
+    pd.DataFrame({"x": x, "sold on": "2024-05-31", "y": x}).to_csv(tmp_path / "t.csv", index=False)
+    assert main(["compare", str(tmp_path / "t.csv"), "--target", "y", "--workers", "0", "--quiet"]) == 1
+    advice = "leave it out with --drop 'sold on', or take it as it is with --categorical 'sold on'"
+    assert advice in capsys.readouterr().err
+
+
 def test_compare(tmp_path, capsys):
     x = np.linspace(0, 1, 100)
     pd.DataFrame({"x": x, "y": x > 0.3}).to_csv(tmp_path / "t.csv", index=False)

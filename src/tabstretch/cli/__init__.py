@@ -13,16 +13,14 @@ from __future__ import annotations
 import argparse
 import io
 import shlex
-import signal
 import sys
 from collections.abc import Sequence
-from types import FrameType
-from typing import NoReturn
 
 from tabstretch import __version__
 from tabstretch.cli.analyses import add_marginal, add_noise, add_report
 from tabstretch.cli.arguments import CommandError
 from tabstretch.cli.comparing import add_compare
+from tabstretch.cli.interruptions import EXIT_CODE, Interruption
 from tabstretch.cli.maps import add_export, add_plot
 from tabstretch.cli.studies import add_results, add_run, add_splits, add_status
 from tabstretch.cli.tables import add_fit, add_transform
@@ -32,34 +30,52 @@ _REPORT = ("matplotlib", "jinja2", "scikit_posthocs")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command and return its exit code: 0, 1 for an error, 2 for misuse, 130 for an interruption."""
+    """Run a command and return its exit code: 0, 1 for an error, 2 for misuse, 130 for an interruption.
+
+    Without arguments, those of the process: then signals stay with the command until the process ends.
+    """
     parser = _parser()
     chosen = parser.parse_args(arguments)
     if chosen.verb is None:
         parser.print_help()
         return 2
-    signal.signal(signal.SIGTERM, _interrupt)
+    what = getattr(chosen, "interrupted", f"everything finished is stored. Go on with:\n  {_again()}")
+    interruption = Interruption(what)
+    try:
+        interruption.listen()
+        code = _run(chosen, interruption)
+        interruption.over()
+    except BaseException as error:
+        # Whatever it says, an interruption was its cause.
+        if not (interruption.is_received or isinstance(error, KeyboardInterrupt)):
+            raise
+        interruption.over()
+        interruption.tell()
+        code = EXIT_CODE
+    finally:
+        if arguments is not None:
+            interruption.forget()
+    return code
+
+
+def _run(chosen: argparse.Namespace, interruption: Interruption) -> int:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal without "±" gets a question mark
     try:
-        return int(chosen.run(chosen) or 0)
-    except KeyboardInterrupt:
-        what = getattr(chosen, "interrupted", f"everything finished is stored. Go on with:\n  {_again()}")
-        print(f"\ninterrupted; {what}", file=sys.stderr)
-        return 130
-    except BrokenPipeError:  # the reader of our output has seen enough
-        sys.stderr.close()
-        return 1
+        code = int(chosen.run(chosen) or 0)
+        sys.stdout.flush()
+        return code
     except Exception as error:
-        if (explanation := _explanation(error)) is None:
+        if interruption.is_received:
+            raise
+        if isinstance(error, BrokenPipeError):  # the reader of our output has seen enough
+            sys.stderr.close()
+        elif (explanation := _explanation(error)) is not None:
+            print(f"tabstretch: {explanation}", file=sys.stderr)
+        else:
             raise  # a fault of ours, whose trace is worth seeing
-        print(f"tabstretch: {explanation}", file=sys.stderr)
         return 1
-
-
-def _interrupt(_signal: int, _frame: FrameType | None) -> NoReturn:
-    raise KeyboardInterrupt
 
 
 def _explanation(error: Exception) -> str | None:

@@ -44,22 +44,24 @@ _MEANING = {"numeric": "a number", "categorical": "a category", "drop": "left ou
 
 def _compare(chosen: argparse.Namespace) -> None:
     from tabstretch.study.comparison import compare
+    from tabstretch.study.datasets.sources import options_as_flags
     from tabstretch.study.views import print_comparison
 
     optional = {} if chosen.transformations is None else {"transformations": chosen.transformations}
-    found = compare(
-        chosen.file,
-        chosen.target,
-        folder=chosen.output,
-        models=chosen.models,
-        trials=chosen.trials,
-        seeds=chosen.seeds,
-        task=chosen.task,
-        numeric=chosen.numeric,
-        categorical=chosen.categorical,
-        drop=chosen.drop,
-        workers=chosen.workers,
-        progress=not chosen.quiet,
-        **optional,
-    )
+    with options_as_flags():
+        found = compare(
+            chosen.file,
+            chosen.target,
+            folder=chosen.output,
+            models=chosen.models,
+            trials=chosen.trials,
+            seeds=chosen.seeds,
+            task=chosen.task,
+            numeric=chosen.numeric,
+            categorical=chosen.categorical,
+            drop=chosen.drop,
+            workers=chosen.workers,
+            progress=not chosen.quiet,
+            **optional,
+        )
     print_comparison(found)

@@ -81,7 +81,8 @@ class DaskWorkers(Workers):
 
     def __init__(self, client: distributed.Client) -> None:
         self._client = client
-        self._done: queue.Queue[tuple[int, distributed.Future]] = queue.Queue()
+        # A simple one: Ctrl-C inside the other kind leaves its lock broken.
+        self._done: queue.SimpleQueue[tuple[int, distributed.Future]] = queue.SimpleQueue()
         self._running: dict[int, tuple[Job, str | None, distributed.Future]] = {}
         """Jobs by number, and the workers they were sent to."""
         self._keys = itertools.count()
@@ -260,6 +261,7 @@ class LocalWorkers(DaskWorkers):
         self._address = address
         self._n_workers = n_workers
         self._log: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 (it is closed by __exit__)
+        self._shared = tempfile.TemporaryDirectory(prefix="tabstretch-", ignore_cleanup_errors=True)
         self._processes: list[subprocess.Popen[bytes]] = []
         self._deaths_before_work = 0
 
@@ -274,6 +276,7 @@ class LocalWorkers(DaskWorkers):
             assert process.stdin is not None
             process.stdin.close()
         self._log.close()
+        self._shared.cleanup()
 
     @property
     def slots(self) -> int:
@@ -301,7 +304,7 @@ class LocalWorkers(DaskWorkers):
 
     def _start(self) -> subprocess.Popen[bytes]:
         return subprocess.Popen(
-            [sys.executable, "-P", "-m", "tabstretch.study.worker", self._address],
+            [sys.executable, "-P", "-m", "tabstretch.study.worker", self._address, self._shared.name],
             stdin=subprocess.PIPE,
             stdout=self._log,
             stderr=self._log,
