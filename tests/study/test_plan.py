@@ -67,6 +67,7 @@ def test_plain_values_and_back():
         ({"trials": -1}, "trials must be a whole number of at least 0, got -1"),
         ({"trials": True}, "trials must be a whole number of at least 0, got True"),
         ({"trials": 2.5}, "trials must be a whole number"),
+        ({"train_rows": -1}, "train_rows must be a whole number of at least 0, got -1"),
         ({"seeds": 0}, "seeds must be a whole number of at least 1, got 0"),
         ({"batch_size": 1}, "batch_size must be a whole number of at least 2, got 1"),
         ({"memory_limit_gb": -1}, "memory_limit_gb must be a number from 0 to inf, got -1"),

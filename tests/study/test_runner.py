@@ -323,6 +323,15 @@ def test_noise_is_on_the_training_part_and_hurts(tmp_path):
     assert means[0.9] < means[0.0] - 0.1
 
 
+def test_fewer_training_rows(tmp_path):
+    table = run(plan_in(tmp_path, train_rows=100))
+    assert set(table["n_train"]) == {100}  # fewer than there are
+    whole = run(plan_in(tmp_path, name="whole"))
+    assert min(whole["n_train"]) > 100
+    assert set(table["checksum"]) == set(whole["checksum"])
+    assert (table[["r2", "accuracy"]].fillna(0) != whole[["r2", "accuracy"]].fillna(0)).any(axis=None)
+
+
 def test_noise_levels_close_to_each_other_are_searched_apart(tmp_path, small_space):
     levels = (0.1234567, 0.1234568)
     run(plan_in(tmp_path, datasets=("sklearn:wine",), transformations=("standard",), trials=1, noise=levels))

@@ -10,6 +10,7 @@ from tabstretch.study.datasets import load_dataset
 from tabstretch.study.errors import StudyError
 from tabstretch.study.measures import measured
 from tabstretch.study.noise import with_noise
+from tabstretch.study.subsets import with_fewer_rows
 from tabstretch.study.transformations import fit_transformation
 from tabstretch.study.workspace import Cache, DatasetRef, dataset_of, prepared_inputs
 
@@ -37,6 +38,23 @@ def test_data_that_is_not_what_it_was(tmp_path):
         dataset_of(DatasetRef("sklearn:wine", tmp_path, "0000"))
     with pytest.raises(StudyError, match=r"a worker cannot read file:none\.csv"):
         dataset_of(DatasetRef("file:none.csv?target=y", tmp_path, "0000"))
+
+
+@pytest.mark.parametrize("source", ["sklearn:wine", "sklearn:diabetes"])
+def test_fewer_training_rows(source, tmp_path):
+    dataset = load_dataset(source, tmp_path)
+    fewer = with_fewer_rows(dataset, 50)
+    assert fewer.n_rows == {**dataset.n_rows, "train": 50}
+    assert fewer.checksum == dataset.checksum
+    whole = np.column_stack([dataset.numeric["train"], dataset.y["train"]]).tolist()
+    rows = [whole.index(row) for row in np.column_stack([fewer.numeric["train"], fewer.y["train"]]).tolist()]
+    assert rows == sorted(set(rows))  # in the order they had, none twice
+    fewest = with_fewer_rows(dataset, 20).numeric["train"].tolist()
+    assert all(row in fewer.numeric["train"].tolist() for row in fewest)
+    assert with_fewer_rows(dataset, 0) is dataset
+    assert with_fewer_rows(dataset, dataset.n_rows["train"]) is dataset
+    ref = DatasetRef(source, tmp_path, dataset.checksum, train_rows=50)
+    np.testing.assert_array_equal(dataset_of(ref).y["train"], fewer.y["train"])
 
 
 @pytest.mark.parametrize("source", ["sklearn:wine", "sklearn:diabetes"])
@@ -101,3 +119,31 @@ def test_teachers_are_fitted_once_for_all_numbers_of_bins(name, tmp_path, monkey
     assert len(fits) == 4  # one for each fold
     assert seconds[2] > workspace._teachers.seconds_saved > 0  # the shared ones count
     assert seconds[3] == seconds[1]
+
+
+def test_a_transformation_is_fitted_once_for_all_workers(tmp_path, monkeypatch):
+    """Each worker is a process: here a cache that is empty."""
+    dataset = load_dataset("sklearn:diabetes", tmp_path)
+    ref = DatasetRef("sklearn:diabetes", tmp_path, dataset.checksum)
+    fits = []
+
+    def counted(*args, **kwargs):
+        fits.append(args)
+        return fit_transformation(*args, **kwargs)
+
+    monkeypatch.setattr(workspace, "fit_transformation", counted)
+    monkeypatch.setattr(workspace, "_shelf", None)
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    found = []
+    for is_shared in (False, True, True):
+        if is_shared:
+            workspace.share_fits(shared)
+        monkeypatch.setattr(workspace, "_prepared", Cache(lambda prepared: 0))
+        found.append(prepared_inputs(ref, "stretch_sup", 16, 1e9, lambda width, rows: 0.0))
+    assert len(fits) == 2  # alone, and for all
+    alone, first, second = found
+    for part in ("train", "val", "test"):
+        np.testing.assert_array_equal(first.inputs.numeric[part], alone.inputs.numeric[part])
+        np.testing.assert_array_equal(second.inputs.numeric[part], alone.inputs.numeric[part])
+    assert second.fit_seconds > 0.5 * first.fit_seconds > 0  # it counts, although another had it

@@ -71,6 +71,9 @@ class StudyPlan:
     noise : tuple of float, default=(0.0,)
         Shares of training labels that are flipped, or standard deviations of noise on a training target in
         units of its own; every level is a study of its own beside the others.
+    train_rows : int, default=0
+        The most rows of a training part that anything is fitted on, drawn at random but the same for all;
+        0 takes every row.
     folder : Path, default=Path()
         Where relative paths in sources begin; the folder of the file for a plan that was read from one.
     """
@@ -86,6 +89,7 @@ class StudyPlan:
     batch_size: int = 1024
     memory_limit_gb: float = 4.0
     noise: tuple[float, ...] = (0.0,)
+    train_rows: int = 0
     folder: Path = field(default_factory=Path, compare=False)
 
     def __post_init__(self) -> None:
@@ -99,7 +103,7 @@ class StudyPlan:
                 parse_source(source)
             except ValueError as error:
                 raise StudyError(f"datasets: {_cut(source)}: {_cut(str(error))}") from None
-        for name, least in (("trials", 0), ("seeds", 1), ("epochs", 1), ("patience", 1), ("batch_size", 2)):
+        for name, least in _LEAST.items():
             _check_whole(name, getattr(self, name), least)
         _set(self, "memory_limit_gb", _number("memory_limit_gb", self.memory_limit_gb, 0.0, math.inf))
         _set(self, "noise", _levels(self.noise))
@@ -123,6 +127,7 @@ class StudyPlan:
         return cls(**values, folder=folder or Path())
 
 
+_LEAST = {"trials": 0, "seeds": 1, "epochs": 1, "patience": 1, "batch_size": 2, "train_rows": 0}
 _REQUIRED = {
     "name": 'a name, such as name = "example"',
     "datasets": 'a list of sources, such as datasets = ["sklearn:diabetes"]',

@@ -169,7 +169,7 @@ class _Study:
         """Open a cell that was claimed."""
         entry = self.datasets[cell.dataset]
         task: Task = entry.description["task"]
-        ref = DatasetRef(entry.source, self.plan.folder, entry.checksum, cell.noise)
+        ref = DatasetRef(entry.source, self.plan.folder, entry.checksum, cell.noise, self.plan.train_rows)
         done = self.store.seeds_of(cell)
         return CellWork(cell, self.plan, ref, task, done, self.store, self.threads)
 

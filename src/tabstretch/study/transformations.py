@@ -5,6 +5,7 @@ Whatever finite numbers there are, in the training part or beyond it, networks g
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,7 +14,6 @@ import numpy as np
 import optuna
 from numpy.typing import NDArray
 from sklearn.preprocessing import MinMaxScaler, QuantileTransformer, StandardScaler
-from skrub import SquashingScaler
 
 from tabstretch.study.columns import Matrix, PiecewiseLinear, SafeRange, YeoJohnson
 from tabstretch.study.datasets import Dataset
@@ -147,8 +147,18 @@ def _fitted_steps(name: str, dataset: Dataset, n_bins: int | None) -> tuple[Any,
     if name == "minmax":
         return (MinMaxScaler().fit(X),)
     if name == "rs_sc":
-        return (SquashingScaler(max_absolute_value=3.0, quantile_range=(25.0, 75.0)).fit(X),)
+        return (
+            load_library(name).SquashingScaler(max_absolute_value=3.0, quantile_range=(25.0, 75.0)).fit(X),
+        )
     return ()
+
+
+def load_library(name: str) -> Any:
+    """Import the library of a transformation that needs one of its own, and return it; else None.
+
+    Not with this module: skrub takes a second, in every worker, and only one transformation is made of it.
+    """
+    return importlib.import_module("skrub") if name == "rs_sc" else None
 
 
 def _tree_target(y: NDArray[Any]) -> NDArray[Any]:

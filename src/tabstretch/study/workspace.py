@@ -16,7 +16,9 @@ from tabstretch.study.datasets import Dataset, load_dataset
 from tabstretch.study.errors import StudyError
 from tabstretch.study.inputs import Inputs, inputs_of
 from tabstretch.study.noise import with_noise
-from tabstretch.study.transformations import fit_transformation
+from tabstretch.study.shelf import Shelf
+from tabstretch.study.subsets import with_fewer_rows
+from tabstretch.study.transformations import FittedTransformation, fit_transformation, load_library
 
 Value = TypeVar("Value")
 
@@ -31,6 +33,8 @@ class DatasetRef:
     folder: Path
     checksum: str
     noise: float = 0.0
+    train_rows: int = 0
+    """The most rows of the training part; 0 for all."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +47,7 @@ class Prepared:
     note: str | None
     """What a reader of the results should know, such as a fallback."""
     fit_seconds: float
-    """With those of teachers, also where another number of bins had them already."""
+    """Also where another worker had fitted it, or another number of bins the teachers."""
 
 
 class Cache(Generic[Value]):
@@ -67,6 +71,13 @@ class Cache(Generic[Value]):
 _datasets: Cache[Dataset] = Cache(lambda dataset: sum(each.nbytes for each in dataset.numeric.values()))
 _prepared: Cache[Prepared] = Cache(lambda prepared: sum(x.nbytes for x in prepared.inputs.numeric.values()))
 _teachers = TeacherMemory()
+_shelf: Shelf | None = None
+
+
+def share_fits(folder: Path) -> None:
+    """Share fitted transformations with the other workers of this machine."""
+    global _shelf
+    _shelf = Shelf(folder)
 
 
 def dataset_of(ref: DatasetRef) -> Dataset:
@@ -84,7 +95,7 @@ def _read(ref: DatasetRef) -> Dataset:
             f"{ref.source}: the data changed while the study ran: its checksum was {ref.checksum}, it is "
             f"{dataset.checksum}. Restore the data, or start a study of another name"
         )
-    return with_noise(dataset, ref.noise)
+    return with_noise(with_fewer_rows(dataset, ref.train_rows), ref.noise)
 
 
 def prepared_inputs(
@@ -105,15 +116,21 @@ def prepared_inputs(
         return memory(width, dataset.n_rows["train"])
 
     needs = (needed(1), needed(1000)) if transformation.startswith("ple") else ()
+    key = (ref, transformation, n_bins, memory_limit, needs)
 
-    def fit() -> Prepared:
+    def fit() -> tuple[FittedTransformation, float]:
+        load_library(transformation)  # an import is no part of a fit
         begin = time.perf_counter() + _teachers.seconds_saved
         with shared_teachers(_teachers):  # a search tries many numbers of bins
             fitted = fit_transformation(
                 transformation, dataset, n_bins=n_bins, memory_limit=memory_limit, memory=needed
             )
-        inputs = inputs_of(dataset, fitted.transform)
-        seconds = time.perf_counter() + _teachers.seconds_saved - begin
-        return Prepared(inputs, dataset.y, fitted.note, seconds)
+        return fitted, time.perf_counter() + _teachers.seconds_saved - begin
 
-    return _prepared.get((ref, transformation, n_bins, memory_limit, needs), fit)
+    def prepare() -> Prepared:
+        fitted, seconds = fit() if _shelf is None else _shelf.get(key, fit)
+        begin = time.perf_counter()
+        inputs = inputs_of(dataset, fitted.transform)
+        return Prepared(inputs, dataset.y, fitted.note, seconds + time.perf_counter() - begin)
+
+    return _prepared.get(key, prepare)

@@ -7,10 +7,7 @@ changes nothing, and the work of a killed coordinator is free at once.
 from __future__ import annotations
 
 import contextlib
-import os
 import secrets
-import sys
-import time
 from collections.abc import Generator
 from pathlib import Path
 from typing import IO, Protocol
@@ -19,12 +16,8 @@ from sqlalchemy import Connection, text
 from sqlalchemy.engine import Engine
 from sqlalchemy.exc import DBAPIError
 
-if sys.platform == "win32":
-    import msvcrt
-else:
-    import fcntl
-
 from tabstretch.study.errors import StudyError
+from tabstretch.study.locks import alone_with, is_at, try_lock
 
 _SPACE = 0x7AB5  # our own among the pairs of numbers that applications lock on a server
 
@@ -59,26 +52,17 @@ def hold(engine: Engine) -> Liveness:
 def alone(engine: Engine) -> Generator[None]:
     """Let one process at a time through; the others wait."""
     if engine.url.get_backend_name() == "sqlite":
-        with _alone_with(_lock_path(_database_path(engine), "setup")):
+        path = _lock_path(_database_path(engine), "setup")
+        with contextlib.ExitStack() as stack:
+            try:
+                stack.enter_context(alone_with(path))
+            except OSError as error:
+                raise _cannot_be_written(path, error) from error
             yield
     else:
         with engine.connect() as connection:  # its end is the end of the transaction, and of the lock
             connection.execute(text("SELECT pg_advisory_xact_lock(:space, -1)"), {"space": _SPACE})
             yield
-
-
-@contextlib.contextmanager
-def _alone_with(path: Path) -> Generator[None]:
-    while True:
-        with _opened(path, "a") as file:
-            while not _try_lock(file):
-                time.sleep(0.02)
-            if _is_at(file, path):  # else the one before has removed it, and a third may have a new one
-                try:
-                    yield
-                finally:
-                    path.unlink(missing_ok=True)
-                return
 
 
 class FileLock:
@@ -88,14 +72,14 @@ class FileLock:
         self.owner = owner
         self._database = database
         self._file = _opened(self._path(owner), "w")
-        assert _try_lock(self._file), "a new file is locked by nobody"
+        assert try_lock(self._file), "a new file is locked by nobody"
 
     def _path(self, owner: int) -> Path:
         return _lock_path(self._database, str(owner))
 
     def is_held(self) -> bool:
         """Tell whether the locked file is still there for others to see."""
-        return _is_at(self._file, self._path(self.owner))
+        return is_at(self._file, self._path(self.owner))
 
     def is_alive(self, owner: int) -> bool:
         """Try the other's lock; it is free if the other died, and its file is removed then."""
@@ -104,7 +88,7 @@ class FileLock:
         if not self._path(owner).exists():
             return False
         with _opened(self._path(owner), "a") as file:
-            if not _try_lock(file):
+            if not try_lock(file):
                 return True
             self._path(owner).unlink(missing_ok=True)
             return False
@@ -128,30 +112,14 @@ def _opened(path: Path, mode: str) -> IO[str]:
     try:
         return path.open(mode)
     except OSError as error:
-        raise StudyError(
-            f"{path} cannot be written ({error.strerror}); the storage must be in a folder you may write, "
-            "on a disk with room"
-        ) from error
+        raise _cannot_be_written(path, error) from error
 
 
-def _is_at(file: IO[str], path: Path) -> bool:
-    """Tell whether an open file is the one of this name."""
-    try:
-        return os.path.samestat(os.fstat(file.fileno()), path.stat())
-    except (OSError, ValueError):  # removed; or closed
-        return False
-
-
-def _try_lock(file: IO[str]) -> bool:
-    """Lock an open file unless another has it locked. A child process does not inherit it."""
-    try:
-        if sys.platform == "win32":
-            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
-        else:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True
+def _cannot_be_written(path: Path, error: OSError) -> StudyError:
+    return StudyError(
+        f"{path} cannot be written ({error.strerror}); the storage must be in a folder you may write, "
+        "on a disk with room"
+    )
 
 
 class ServerLock:

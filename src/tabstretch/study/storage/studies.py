@@ -24,6 +24,7 @@ from tabstretch.study.storage import tables
 from tabstretch.study.storage.claims import Claims
 from tabstretch.study.storage.database import Database, sqlite_options, storage_url
 from tabstretch.study.storage.liveness import alone
+from tabstretch.study.subsets import with_fewer_rows
 
 Result = TypeVar("Result")
 
@@ -82,6 +83,7 @@ class StudyStorage:
         self._database = Database(self.url, must_exist=must_exist)
         self._transact = self._database.transact
         self._claims = Claims(self._database)
+        self._train_rows = plan.train_rows
         try:
             self.patiently(lambda: self._create_tables(must_exist))
             self.study_id = self.patiently(lambda: self._find_or_create(plan, must_exist))
@@ -204,7 +206,7 @@ class StudyStorage:
             "source": dataset.source,
             "dataset": name,
             "checksum": dataset.checksum,
-            "description": json.dumps(_description(dataset)),
+            "description": json.dumps(_description(with_fewer_rows(dataset, self._train_rows))),
             "split": json.dumps(asdict(record_of(dataset))),
         }
 
