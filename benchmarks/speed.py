@@ -1,6 +1,6 @@
 """Speed and memory against what people use now, as ratios measured in one run on the same data.
 
-Usage: python benchmarks/speed.py [--rows 1000000] [--repeats 3] [--jobs -1]
+Usage: python benchmarks/speed.py [--rows 1000000] [--repeats 3] [--jobs -1] [--columns 200] [--starts 4]
 """
 
 from __future__ import annotations
@@ -125,11 +125,12 @@ def fit_and_transform_rows(
     ]
 
 
-def conditional_rows(largest: int, jobs: int, repeats: int) -> list[Row]:
+def conditional_rows(largest: int, n_wide: int, jobs: int, repeats: int) -> list[Row]:
     """Fits that see interactions, of a long and of a wide table, against one fit of the default teacher."""
-    shapes = {f"{largest:.0e} x 20": (largest, 20, 15.0), "5000 x 200": (min(largest, 5000), 200, 20.0)}
+    shapes = [(largest, 20, 15.0), (min(largest, 5000), n_wide, 20.0)]
     rows = []
-    for name, (n_rows, n_columns, bar) in shapes.items():
+    for n_rows, n_columns, bar in shapes:
+        name = f"{n_rows:.0e} x {n_columns}"
         rng = np.random.default_rng(0)
         X = rng.normal(size=(n_rows, n_columns))
         y = X[:, 0] * X[:, 1] + np.sin(3 * X[:, 2]) + 0.5 * rng.normal(size=n_rows)
@@ -193,11 +194,11 @@ print(imported - start, time.perf_counter() - start_fit)
 """
 
 
-def start_up_rows() -> list[Row]:
-    """Import, and the first fit and transform with cold and with warm kernels, each in new processes."""
+def start_up_rows(starts: int) -> list[Row]:
+    """Import, and the first fit and transform with cold and then with warm kernels, each in new processes."""
     with tempfile.TemporaryDirectory() as cache:
         runs = []
-        for _ in range(4):
+        for _ in range(starts):
             done = subprocess.run(
                 [sys.executable, "-c", _IMPORT],
                 env={"NUMBA_CACHE_DIR": cache, "PATH": ""},
@@ -230,15 +231,17 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--jobs", type=int, default=-1)
+    parser.add_argument("--columns", type=int, default=200, help="of the wide table (default 200)")
+    parser.add_argument("--starts", type=int, default=4, help="new processes, at least 2 (default 4)")
     arguments = parser.parse_args()
     X, y, classes = make_data(arguments.rows)
     rows = fit_and_transform_rows(X, y, classes, arguments.jobs, arguments.repeats)
     del X, y, classes
     if Path("/proc/self/clear_refs").exists():  # elsewhere than on Linux the peak cannot be read
         rows += memory_rows(arguments.rows, arguments.jobs)
-    rows += conditional_rows(arguments.rows, arguments.jobs, arguments.repeats)
+    rows += conditional_rows(arguments.rows, arguments.columns, arguments.jobs, arguments.repeats)
     rows += growth_rows(arguments.rows, arguments.jobs, arguments.repeats)
-    rows += start_up_rows()
+    rows += start_up_rows(arguments.starts)
     width = max(len(row[0]) for row in rows)
     print(f"{arguments.rows} rows x 10 columns, 64 bins, n_jobs={arguments.jobs}")
     for name, value, bar, met in rows:
