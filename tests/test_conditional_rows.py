@@ -151,13 +151,14 @@ def test_teachers_see_columns_shadows_and_context_of_other_folds(recording: Any)
     conditional(teacher=recording, cv=splits, n_curves=12).fit(X, X[:, 0], context=context)
     assert len(Recording.fits) == 4
     for seen, (train, _) in zip(Recording.fits, splits, strict=True):
-        assert seen.shape == (60, 2 + 2 + 3)
+        assert seen.shape == (60, 2 + 3 + 14)
         own = np.column_stack([X, context])[train]
         order, own_order = np.argsort(seen[:, 0]), np.argsort(own[:, 0])
         assert_array_equal(seen[:, :5][order], own[own_order])
-        for j in (0, 1):
-            assert np.isin(seen[:, 5 + j], X[:, j]).all()
-            assert not np.array_equal(seen[:, 5 + j], seen[:, j])
+        for shadow in range(14):
+            j = shadow // 7
+            assert np.isin(seen[:, 5 + shadow], X[:, j]).all()
+            assert not np.array_equal(seen[:, 5 + shadow], seen[:, j])
 
 
 def test_a_number_for_shrinkage_needs_no_shadows(recording: Any) -> None:

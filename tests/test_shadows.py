@@ -52,7 +52,8 @@ def test_columns_that_cast_none_use_the_likest() -> None:
 
 
 def test_columns_without_bins_cast_no_shadow_and_have_no_noise() -> None:
-    assert_array_equal(choose_shadows(bins(1, 0, 5, 0)), [0, 2])
+    assert_array_equal(choose_shadows(bins(1, 0, 5, 0)), [0] * 7 + [2] * 7)
+    assert len(choose_shadows(bins(0, 0))) == 0
     noise = noise_of([np.array([2.0])], bins(1), bins(1, 0, 0))
     assert [len(each) for each in noise] == [1, 0, 0]
     assert_allclose(noise[0], [2.0])
@@ -79,15 +80,31 @@ def test_not_pooled_every_column_has_the_noise_of_its_own_shadow() -> None:
     assert_allclose(none[0].sum(), (first[0].sum() + last[0].sum()) / 2)
 
 
+def test_several_shadows_of_a_column_count_alike() -> None:
+    shadows = [Shadow(0, np.full(32, height), np.ones(2)) for height in (1.0, 3.0)]
+    (noise,) = shadow_noise(shadows, bins(32), pooled=False)
+    assert_allclose(noise[0], 2.0)
+
+
 def test_no_shadows_no_noise() -> None:
     noise = noise_of([], bins(), bins(3, 0))
     assert_array_equal(noise[0], np.zeros(3))
     assert len(noise[1]) == 0
 
 
-@pytest.mark.parametrize("n_columns", [1, 2, 50])
+@pytest.mark.parametrize("n_columns", [8, 9, 50])
 def test_every_column_casts_a_shadow_where_they_are_few(n_columns: int) -> None:
     assert_array_equal(choose_shadows(np.arange(n_columns) + 1), np.arange(n_columns))
+
+
+@pytest.mark.parametrize("n_columns", [1, 2, 3, 7])
+def test_of_very_few_columns_each_casts_several(n_columns: int) -> None:
+    """Columns and shadows are sixteen, so that no column gets half of the splits that trees make of noise."""
+    chosen = choose_shadows(np.arange(n_columns) + 1)
+    assert len(chosen) == 16 - n_columns
+    times = np.bincount(chosen, minlength=n_columns)
+    assert times.max() - times.min() <= 1
+    assert times.min() >= 1
 
 
 def test_of_many_columns_some_of_all_sizes_do() -> None:

@@ -22,6 +22,9 @@ _DEVIATIONS = 1.75
 _USUAL_DEVIATION, _USUAL_WORTH = 0.4, 8.0
 # Enough shadows for a mean. They cost as much as columns do.
 _MAX_SHADOWS = 50
+# Columns and shadows are this many at least. Trees go on splitting when the signal is spent, and share these
+# splits among all they see: beside a single shadow, one column would seem to be half noise.
+_FEWEST_IN_ALL = 16
 # The profile of noise along a column has this many pieces.
 _PROFILE_PIECES = 16
 
@@ -35,12 +38,13 @@ class Shadow(NamedTuple):
 
 
 def choose_shadows(n_bins: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Return which columns cast shadows: all that vary, or some of all sizes."""
+    """Return which columns cast shadows: all that vary, a few of them several times, of many some."""
     by_size = np.argsort(n_bins, kind="stable")
     by_size = by_size[n_bins[by_size] > 0]
     if len(by_size) > _MAX_SHADOWS:
         by_size = by_size[np.linspace(0, len(by_size) - 1, _MAX_SHADOWS).round().astype(np.intp)]
-    return np.sort(by_size)
+    n_shadows = max(len(by_size), _FEWEST_IN_ALL - len(by_size)) if len(by_size) else 0
+    return np.sort(np.resize(by_size, n_shadows))
 
 
 def shadow_noise(
@@ -65,7 +69,7 @@ def shadow_noise(
         alike, own = unlike == unlike.min(), columns == column
         profile = (profiles + profiles[:, ::-1])[alike].sum(axis=0)
         if not pooled and own.any():
-            alike, profile = own, profiles[own][0]
+            alike, profile = own, profiles[own].sum(axis=0)
         height = np.concatenate([[0.0], np.cumsum(profile)])
         reached = np.interp(np.linspace(0.0, 1.0, n + 1), np.linspace(0.0, 1.0, len(height)), height)
         share = np.diff(reached) / height[-1] if height[-1] > 0 else np.zeros(n)
