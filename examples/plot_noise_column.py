@@ -67,5 +67,5 @@ axes[2].legend(loc="center left")
 plt.show()
 
 # %%
-# The column of noise came out as the unsupervised stretch, and the column of signal kept its shape until noise
-# drowned it.
+# The column of noise came out as the unsupervised stretch, and the column of signal kept its shape until
+# noise drowned it.

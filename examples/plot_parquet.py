@@ -2,8 +2,8 @@
 Parquet files larger than memory
 ================================
 
-``fit_parquet`` reads files batch by batch, once, and keeps only a few thousand sums for each column. Memory does
-not grow with the files, and the map is nearly that of ``fit`` on all rows together.
+``fit_parquet`` reads files batch by batch, once, and keeps only some thousand cells for each column. Memory
+does not grow with the files, and the map is nearly that of ``fit`` on all rows together.
 """
 
 # %%

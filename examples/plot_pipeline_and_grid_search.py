@@ -74,5 +74,5 @@ figure.colorbar(image, label="mean R²")
 plt.show()
 
 # %%
-# On this table, whose target has a threshold in it, every stretch scored better on average than the single bin,
-# by about as much as the folds differ.
+# On this table, whose target has a threshold in it, every stretch scored better on average than the single
+# bin, by about as much as the folds differ.

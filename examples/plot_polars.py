@@ -2,8 +2,8 @@
 Polars in, polars out
 =====================
 
-The transformers take polars tables as they are. ``set_output`` asks for polars tables back, and ``TableStretch``
-returns whatever kind it was given, other columns included.
+The transformers take polars tables as they are. ``set_output`` asks for polars tables back, and
+``TableStretch`` returns whatever kind it was given, other columns included.
 """
 
 # %%
@@ -39,13 +39,15 @@ table = TableStretch(StretchTransformer()).fit(trips)
 print(table.transform(trips).head(4))
 
 # %%
-# The way back is exact but for rounding, and what was missing is missing again.
+# The way back is exact but for rounding. What was null comes back as NaN, which polars tells from null:
+# ``fill_nan(None)`` makes it null again.
 
 back = table.inverse_transform(table.transform(trips))
 largest = (back["distance"] - trips["distance"]).abs().max()
-print(
-    f"largest difference {largest:.1e}; missing tips {trips['tip'].null_count()}, {back['tip'].null_count()}"
-)
+print(f"largest difference {largest:.1e}")
+print(f"tips: {trips['tip'].null_count()} null before, {back['tip'].is_nan().sum()} NaN after")
+back = back.with_columns(pl.col("tip").fill_nan(None))
+print(f"and {back['tip'].null_count()} null again")
 
 # %%
 # The distances before and after, drawn from the polars columns.
@@ -58,4 +60,5 @@ right.set(title="after", xlabel="stretched distance", ylabel="trips")
 plt.show()
 
 # %%
-# The tables came back as polars tables with their names and texts, and the crowd of short trips has spread out.
+# The tables came back as polars tables with their names and texts, nulls came back as NaN, and the crowd of
+# short trips has spread out.
