@@ -22,9 +22,9 @@ DEFAULT_BINS = {SUPERVISED: 64, UNSUPERVISED: 256}
 _FEW_VALUES = 32
 # A column has a signal of its own if it explains so much, and if most of its variation is not noise.
 _LEAST_R2, _MOST_NOISE = 0.01, 0.5
-_LEAST_UNEVENNESS = 0.1
+_LEAST_UNEVENNESS = 0.05
 # Rows are crowded if the middle nine tenths of them fill less of the range.
-_CROWDED = 0.2
+_CROWDED = 0.25
 # One stretch for the whole table pays if so many of its columns ask for it.
 _ENOUGH_COLUMNS = 1 / 3
 # Views gained where half of the columns had so many values.
@@ -118,14 +118,13 @@ def _rule(traits: Traits, *, supervised: bool) -> tuple[str, str]:
         why = f"{_percent(traits.unevenness)} of the target's change is squeezed into too little room."
         return SUPERVISED, why
     if has_signal:
-        return STANDARDISE, "Nothing to gain: the target changes evenly along it."
-    none = "no clear signal of its own" if supervised else "no target to look at"
+        state = "the target changes evenly along it"
+    else:
+        state = "no clear signal of its own" if supervised else "no target to look at"
     if traits.middle < _CROWDED:
-        return (
-            UNSUPERVISED,
-            f"{none.capitalize()}; 90 % of rows lie in {_percent(traits.middle)} of the range.",
-        )
-    return STANDARDISE, f"Nothing to gain: {none}, and no long tails."
+        why = f"{state[0].upper()}{state[1:]}; 90 % of rows lie in {_percent(traits.middle)} of the range."
+        return UNSUPERVISED, why
+    return STANDARDISE, f"Nothing to gain: {state}, and no long tails."
 
 
 def advise(rows: Sequence[ColumnSuggestion], *, supervised: bool) -> str:

@@ -67,7 +67,8 @@ def suggest(
         - `r2`: out-of-fold R² of the column alone; of the one-hot target for classes, of all outputs
           together for several;
         - `unevenness`: how unevenly the target changes along the column, from 0 (as a straight line does)
-          to 1, noise taken off: the share of its change that lies where the column has no room for it;
+          to 1: the share of its change that lies where the column has no room for it, less what a straight
+          line under the same noise would show;
         - `suggestion`: "SupervisedStretchTransformer", "StretchTransformer" or "standardise";
         - `n_bins`: for a stretch, its default or what the distinct values allow; else None;
         - `why`: the reason, in a sentence.

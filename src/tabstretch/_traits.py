@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +23,8 @@ _CELLS = 512
 # Bins between which the variation of the target is compared; of more, each would be mostly noise.
 _BINS = 16
 _TAIL = 0.05
+# Straight lines under noise that tell how uneven a line looks by chance, and for how many outputs.
+_DRAWS, _MOST_OUTPUTS = 2, 64
 
 
 @dataclass(frozen=True)
@@ -81,7 +84,10 @@ def shape_of(values: Column) -> tuple[float, float]:
 def signal_of(
     x: Column, present: Column, values: Column, target: Target, folds: Folds
 ) -> tuple[float, float, float]:
-    """Return what the column alone explains of the target, how unevenly, and how much of that is noise."""
+    """Return what the column alone explains of the target, how unevenly, and how much of that is noise.
+
+    Unevenness is beyond what a straight line under the same noise shows, or every noisy line had some.
+    """
     if target.constant:
         return 0.0, 0.0, 1.0
     few = len(values) <= _CELLS
@@ -92,8 +98,41 @@ def signal_of(
     if len(edges) < 2:  # values that differ by less than their scale can hold
         return 0.0, 0.0, 1.0
     variation, noise, _ = evidence_within_folds(column, edges, None)
-    uneven = unevenness_of(variation, straight_line(column, edges))
-    return out_of_fold_r2(column), (1.0 - float(noise)) * uneven, float(noise)
+    r2 = out_of_fold_r2(column)
+    line = straight_line(column, edges)
+    if noise >= 1.0 or line.sum() <= 0:
+        return r2, 0.0, float(noise)
+    uneven = unevenness_of(variation, line)
+    by_chance = [
+        unevenness_of(evidence_within_folds(drawn, edges, None).variation, line)
+        for drawn in noisy_lines(column, float(variation.sum() / line.sum()))
+    ]
+    excess = max(0.0, uneven - float(np.mean(by_chance))) if by_chance else uneven
+    return r2, (1.0 - float(noise)) * excess, float(noise)
+
+
+def noisy_lines(column: SmoothedColumn, slope: float) -> Iterator[SmoothedColumn]:
+    """Yield the column with straight lines for targets, under the noise of its own target.
+
+    The lines vary as much as the target does along the column, and the noise is what is left of the target
+    around its estimate, with random signs. Not for very many outputs: their table would not fit into memory.
+    """
+    target, cells = column.target, column.cells
+    if target.n_outputs > _MOST_OUTPUTS:
+        return
+    sums = column.sums(column.blocks[0])
+    estimate = column.smooth(sums.weight, sums.total).estimate
+    values = target.values if target.codes is None else np.eye(target.n_outputs)[target.codes]
+    # Rows without a value belong to no cell; what stands there is never read.
+    cell = np.minimum(cells.index, cells.n_cells - 1)
+    line = np.zeros_like(values)
+    line[:, 0] = slope * column.position[cell]
+    residual = values - estimate[cell]
+    rng = np.random.default_rng([0, _DRAWS])
+    for _ in range(_DRAWS):
+        sign = rng.choice([-1.0, 1.0], (len(values), 1))
+        drawn = Target.of_values("continuous-multioutput", None, line + sign * residual)
+        yield SmoothedColumn(cells, drawn, column.folds, None, None)
 
 
 def straight_line(column: SmoothedColumn, edges: Column) -> Column:
