@@ -96,7 +96,8 @@ def test_unevenness_knows_where_the_target_changes() -> None:
     assert measured(x) < 0.03
     assert measured(np.tanh(20 * x)) > 0.6
     assert 0.15 < measured(x**2) < 0.35
-    assert_allclose(measured(np.tanh(5 * x)), measured(-3 * np.tanh(5 * x) + 7), rtol=1e-6)
+    assert measured(x + 3 * RNG.normal(size=3000)) < 0.1  # noise alone would make it uneven
+    assert_allclose(measured(np.tanh(5 * x)), measured(-3 * np.tanh(5 * x) + 7), atol=1e-3)
     assert unevenness_of(np.zeros(3), np.ones(3)) == 0.0
 
 
@@ -106,4 +107,4 @@ def test_a_straight_line_is_even_also_in_a_long_tail() -> None:
     log = encode_target(np.log(x), "continuous")
     line = measure_column(x, target, make_folds(5, target, 0))
     curve = measure_column(x, log, make_folds(5, log, 0))
-    assert line.unevenness < 0.25 < 0.35 < curve.unevenness
+    assert line.unevenness < 0.05 < 0.2 < curve.unevenness
