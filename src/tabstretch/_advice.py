@@ -118,7 +118,7 @@ def _rule(traits: Traits, *, supervised: bool) -> tuple[str, str]:
         why = f"{_percent(traits.unevenness)} of the target's change is squeezed into too little room."
         return SUPERVISED, why
     if has_signal:
-        state = "the target changes evenly along it"
+        state = "the target changes evenly"
     else:
         state = "no clear signal of its own" if supervised else "no target to look at"
     if traits.middle < _CROWDED:
