@@ -8,7 +8,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from sklearn.datasets import load_diabetes
 
+from tabstretch import suggest
 from tabstretch.cli import main
 
 ROOT = Path(__file__).parents[1]
@@ -102,6 +104,20 @@ def test_out_of_core_benchmark_prints_a_ratio_per_stretch() -> None:
     pytest.importorskip("pyarrow")
     printed = run("benchmarks/out_of_core.py", "--rows", "3000")
     assert len(re.findall(r"ratio .* GB  (met|MISSED)$", printed, re.MULTILINE)) == 3
+
+
+def test_suggestions_benchmark_prints_a_row_per_shape_and_table() -> None:
+    pytest.importorskip("pandas")
+    printed = run("benchmarks/suggestions.py", "--draws", "1", "--columns", "3")
+    assert len(re.findall(r"^\| (noise|line|logarithm|step|parabola) ", printed, re.MULTILINE)) == 4 + 6 * 6
+    assert len(re.findall(r"^\| \d+ × ", printed, re.MULTILINE)) == 3
+
+
+def test_the_suggestions_page_shows_what_is_printed() -> None:
+    page = (ROOT / "docs" / "suggest.md").read_text()
+    data = load_diabetes(as_frame=True, scaled=False)
+    table = suggest(data.data, data.target, target_type="continuous")
+    assert str(table) in page
 
 
 def test_speed_benchmark_prints_every_bar() -> None:

@@ -26,6 +26,7 @@ def test_exported_names() -> None:
         "dirichlet_energy",
         "fit_parquet",
         "load",
+        "suggest",
     ]
     public = {
         name
@@ -61,6 +62,7 @@ SIGNATURES = {
     "dirichlet_energy": ["f", "y"],
     "fit_parquet": ["path", "target", "columns", "weight", "transformer"],
     "load": ["path"],
+    "suggest": ["X", "y", "target_type", "cv", "max_rows", "random_state", "n_jobs"],
 }
 
 

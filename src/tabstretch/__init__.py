@@ -15,6 +15,8 @@ Data that do not fit into memory come in batches (`_batches`), from Parquet file
 (`tabstretch.dask`). Each part is compressed (`_parts`, its columns by `_merging` and its target by
 `_target_parts`), and `_whole` fits all columns from what the merged parts keep.
 
+`_suggest` tells before any fit what is worth one: `_traits` measures each column, `_advice` has the rules.
+
 Files are read as sources (`_sources`, `_csv`) and rewritten, stretched, in a stream (`_rewriting`);
 `_map_display` draws maps without data. `cli` has these as verbs.
 """
@@ -25,6 +27,7 @@ from tabstretch._display import StretchDisplay
 from tabstretch._loading import load
 from tabstretch._monotone import MonotoneMap
 from tabstretch._parquet import fit_parquet
+from tabstretch._suggest import suggest
 from tabstretch._table import TableStretch
 from tabstretch._transformers import StretchTransformer, SupervisedStretchTransformer
 from tabstretch._widths import dirichlet_energy
@@ -39,4 +42,5 @@ __all__ = [
     "dirichlet_energy",
     "fit_parquet",
     "load",
+    "suggest",
 ]

@@ -24,14 +24,16 @@ class FoldSums:
     ----------
     held_weight, train_weight : arrays of shape (n_folds, n_cells)
         Total weight of the rows.
-    train_square : array of shape (n_folds, n_cells)
+    held_square, train_square : arrays of shape (n_folds, n_cells)
         Weighted sum of the squared norm of the target.
-    train_total : array of shape (n_folds, n_cells, n_outputs)
+    held_total, train_total : arrays of shape (n_folds, n_cells, n_outputs)
         Weighted sum of the target.
     weight, square, total : the same over all rows, without the first axis.
     """
 
     held_weight: Column
+    held_square: Column
+    held_total: Column
     train_weight: Column
     train_square: Column
     train_total: Column
@@ -70,6 +72,8 @@ def sums_of_partition(held: Column, n_folds: int) -> FoldSums:
 def _fold_sums(held: Column, train: Column, everything: Column) -> FoldSums:
     return FoldSums(
         held_weight=np.ascontiguousarray(held[..., 0]),
+        held_square=held[..., 1],
+        held_total=held[..., 2:],
         train_weight=np.ascontiguousarray(train[..., 0]),
         train_square=np.ascontiguousarray(train[..., 1]),
         train_total=train[..., 2:],

@@ -68,7 +68,7 @@ class TableStretch(ExportMixin, TransformerMixin, BaseEstimator):
             Groups for the stretch's splitter, if it takes any.
         """
         self._check_frame(X, reset=True)
-        self.numeric_columns_ = [name for name, column in _columns_by_name(X) if _is_numeric(column)]
+        self.numeric_columns_ = [name for name, column in _columns_by_name(X) if is_numeric(column)]
         if not self.numeric_columns_:
             raise ValueError(f"X has no numeric columns to stretch, only {list(X.columns)}")
         if self.stretch is not None and not isinstance(self.stretch, BaseStretch):
@@ -209,7 +209,7 @@ def _columns_by_name(X: Any) -> list[tuple[str, Any]]:
     return list(zip(X.columns, (column for _, column in named_columns(X)), strict=True))
 
 
-def _is_numeric(column: Any) -> bool:
+def is_numeric(column: Any) -> bool:
     """Tell columns of numbers, nullable ones included, from truth values and everything else."""
     dtype = column.dtype
     if hasattr(dtype, "is_numeric"):  # polars

@@ -2,6 +2,7 @@
 
 - `arguments`: what several verbs have in common
 - `tables`: fit, transform
+- `suggesting`: suggest
 - `maps`: plot, export
 - `studies`: run, status, results, splits
 - `comparing`: compare
@@ -23,6 +24,7 @@ from tabstretch.cli.comparing import add_compare
 from tabstretch.cli.interruptions import EXIT_CODE, Interruption
 from tabstretch.cli.maps import add_export, add_plot
 from tabstretch.cli.studies import add_results, add_run, add_splits, add_status
+from tabstretch.cli.suggesting import add_suggest
 from tabstretch.cli.tables import add_fit, add_transform
 
 _REPORT = ("matplotlib", "jinja2", "scikit_posthocs")
@@ -105,6 +107,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 _VERBS = (
+    add_suggest,
     add_fit,
     add_transform,
     add_plot,

@@ -92,13 +92,7 @@ def _add_target_options(verb: argparse.ArgumentParser) -> None:
         choices=VARIATIONS,
         help="columns together (conditional, the default) or each alone (within_fold is much faster)",
     )
-    options.add_argument(
-        "--target-type",
-        choices=("auto", *TARGET_TYPES),
-        metavar="TYPE",
-        help=f"{', '.join(TARGET_TYPES)}, or auto, the default. Whole numbers look like classes: "
-        "say continuous for counts",
-    )
+    add_target_type(options)
     options.add_argument(
         "--rank-weight",
         type=not_negative,
@@ -107,6 +101,17 @@ def _add_target_options(verb: argparse.ArgumentParser) -> None:
     )
     options.add_argument(
         "--seed", dest="random_state", type=count, metavar="N", help="for what is random (default 0)"
+    )
+
+
+def add_target_type(options: Any) -> None:
+    """Add the kind of target."""
+    options.add_argument(
+        "--target-type",
+        choices=("auto", *TARGET_TYPES),
+        metavar="TYPE",
+        help=f"{', '.join(TARGET_TYPES)}, or auto, the default. Whole numbers look like classes: "
+        "say continuous for counts",
     )
 
 
@@ -143,12 +148,12 @@ def add_jobs(verb: argparse.ArgumentParser) -> None:
 
 def _fit(verb: argparse.ArgumentParser, chosen: argparse.Namespace) -> None:
     transformer = _transformer(verb, chosen)
-    paths = _files(chosen.data)
+    paths = data_files(chosen.data)
     check_ending(chosen.output, (".json",))
     check_output(chosen.output, paths)
     weights = [] if chosen.weight is None else [chosen.weight]
     learned = None if chosen.column is None else chosen.target
-    source = _source(paths, chosen, numbers=[*(chosen.column or []), *weights], learned=learned)
+    source = open_source(paths, chosen, numbers=[*(chosen.column or []), *weights], learned=learned)
     fit_source(source, chosen.target, chosen.column, chosen.weight, transformer, chosen.skip)
     transformer.to_json(chosen.output)
     _print_fit(transformer, source, chosen)
@@ -214,18 +219,19 @@ def add_transform(verbs: Verbs) -> None:
 def _transform(chosen: argparse.Namespace) -> None:
     estimator = read_map(chosen.map)
     stretch = fitted_stretch(estimator).set_params(n_jobs=chosen.jobs)
-    paths = _files(chosen.data)
+    paths = data_files(chosen.data)
     check_ending(chosen.output, _ENDINGS)
     check_output(chosen.output, [chosen.map, *paths])
     rewriting = backward(stretch) if chosen.inverse else forward(stretch)
     # Text that goes from CSV to CSV stays as it is written.
     learned = () if _is_csv(chosen.output) else None
-    source = _source(paths, chosen, numbers=rewriting.inputs, learned=learned)
+    source = open_source(paths, chosen, numbers=rewriting.inputs, learned=learned)
     rewrite_source(source, rewriting, chosen.output, _dialect(chosen))
     print(f"{_counted(source.n_rows, 'row')} in {chosen.output}")
 
 
-def _files(data: list[str]) -> list[str]:
+def data_files(data: list[str]) -> list[str]:
+    """Return the files that DATA stand for, all of one kind."""
     paths = find_files(data, _ENDINGS)
     for path in paths:
         check_ending(path, _ENDINGS)
@@ -234,7 +240,8 @@ def _files(data: list[str]) -> list[str]:
     return paths
 
 
-def _source(paths: list[str], chosen: argparse.Namespace, **columns: Any) -> Source:
+def open_source(paths: list[str], chosen: argparse.Namespace, **columns: Any) -> Source:
+    """Open CSV or Parquet files; `columns` says of which columns of CSV files types are wanted."""
     return CSVSource(paths, _dialect(chosen), **columns) if _is_csv(paths[0]) else ParquetSource(paths)
 
 
