@@ -19,8 +19,12 @@ def seed_of(random_state: Any) -> int:
 
 
 def random_keys(seed: int, first_row: int, n_rows: int) -> NDArray[np.float64]:
-    """Return a random number for each row, which depends on the row's place in the data only."""
-    return np.random.Generator(np.random.PCG64(seed).advance(first_row)).random(n_rows)
+    """Return a random number for each row, which depends on the row's place in the data only.
+
+    They are none that the seed gives by itself: who has made a column with `default_rng(0).random` would get
+    a sample of its smallest values.
+    """
+    return np.random.Generator(np.random.PCG64([seed, 1]).advance(first_row)).random(n_rows)
 
 
 def smallest_keys(key: NDArray[np.float64], size: int) -> NDArray[np.intp]:

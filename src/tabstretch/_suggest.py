@@ -104,23 +104,13 @@ def suggest(
     seed = seed_of(random_state)
     if n_rows > max_rows:
         kept = np.zeros(n_rows, dtype=bool)
-        kept[smallest_keys(row_keys(seed, 0, n_rows), max_rows)] = True
+        kept[smallest_keys(random_keys(seed, 0, n_rows), max_rows)] = True
         matrix = matrix[kept]
         if y is not None:
             y, splits = y[kept], keep_rows(splits, kept)
     traits = measure_table(matrix, y, splits, target_type=target_type, seed=seed, n_jobs=n_jobs)
     names = [f"x{j}" for j in range(matrix.shape[1])] if names is None else names
     return make_table(names, others, traits, n_rows=n_rows, n_measured=len(matrix), supervised=y is not None)
-
-
-def row_keys(seed: int, first_row: int, n_rows: int) -> NDArray[np.float64]:
-    """Return the random numbers by which rows are drawn.
-
-    Their seed is another one than the user's, who may have made the very column with it: then only the
-    smallest values of that column would be drawn.
-    """
-    other = np.random.SeedSequence([seed, 1]).generate_state(1, np.uint64)[0]
-    return random_keys(int(other), first_row, n_rows)
 
 
 def measure_table(

@@ -10,9 +10,9 @@ import numpy as np
 
 from tabstretch._parquet import TrainingColumns, numeric_columns
 from tabstretch._progress import with_progress
-from tabstretch._sampling import RowSample
+from tabstretch._sampling import RowSample, random_keys
 from tabstretch._sources import Source
-from tabstretch._suggest import MAX_ROWS, make_table, measure_table, row_keys
+from tabstretch._suggest import MAX_ROWS, make_table, measure_table
 from tabstretch._transformers import StretchTransformer
 from tabstretch._validation import check_target
 from tabstretch.cli.arguments import Verbs, count, mended_by_user, positive
@@ -85,9 +85,8 @@ def _sampled(source: Source, columns: list[str], chosen: argparse.Namespace) -> 
     targets, row, sample = [], 0, None
     for X, y, _ in with_progress(training.batches(), source.n_rows, "reading"):
         n_rows = len(X)
-        part = RowSample(row_keys(chosen.seed, row, n_rows), X, np.arange(row, row + n_rows), None).smallest(
-            chosen.max_rows
-        )
+        keys = random_keys(chosen.seed, row, n_rows)
+        part = RowSample(keys, X, np.arange(row, row + n_rows), None).smallest(chosen.max_rows)
         sample = part if sample is None else sample.merge(part, chosen.max_rows)
         targets.append(y)
         row += n_rows
