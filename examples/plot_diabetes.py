@@ -1,4 +1,7 @@
-"""Fit both transformers on a real table, print what they found and draw one column.
+"""A real table, and one column of it
+==================================
+
+Fit both transformers on a real table, print what they found and draw one column.
 
 Usage: python examples/plot_diabetes.py [output folder, default build/diabetes]
 """

@@ -1,4 +1,7 @@
-"""A column that matters only together with another: only the conditional stretch sees it.
+"""A column that matters only together with another
+================================================
+
+Only the conditional stretch sees it.
 
 Usage: python examples/plot_interaction.py [output folder, default build/interaction]
 
