@@ -32,6 +32,7 @@ demo: $(READY)  ## install, then run a small study; its results and report go to
 
 # Nothing is asked of the network once the tools are there. Examples that have not changed are not run again.
 docs: $(READY_DOCS)  ## build the site into build/docs, running its examples, and check its links
+	rm -rf build/docs
 	$(VENV)/bin/python -m sphinx -b html -d build/doctrees -W --keep-going -q docs build/docs
 	$(VENV)/bin/python docs/check_links.py build/docs
 	@echo "The site is in build/docs/index.html"

@@ -53,6 +53,7 @@ myst_links_external_new_tab = False
 # Docstrings
 autodoc_typehints = "none"  # the docstrings say it in words
 autodoc_member_order = "bysource"
+toc_object_entries_show_parents = "hide"
 numpydoc_show_class_members = False  # api_pages lists them
 numpydoc_class_members_toctree = False
 html_math_renderer = "mathml"
