@@ -109,7 +109,9 @@ def index_page(modules: list[str]) -> str:
             members = import_module(module)
             lines += table({f"{module}.{name}": getattr(members, name) for name in names})
             lines += [".. toctree::", "   :hidden:", ""]
-            lines += [f"   {module}.{name}" for name in names] + [""]
+            # In the list beside the page `fit` alone would not say whose.
+            short = f"{module}.".removeprefix("tabstretch.")
+            lines += [f"   {short}{name} <{module}.{name}>" for name in names] + [""]
     return "\n".join(lines)
 
 
