@@ -12,13 +12,14 @@ VENV_OLDEST := .venv-oldest
 # A finished environment is marked by a stamp file, so a set-up that was interrupted starts again.
 READY        := $(VENV)/.ready
 READY_OLDEST := $(VENV_OLDEST)/.ready
+READY_DOCS   := $(VENV)/.ready-docs
 
 CHECK_PYTHON = $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
   { echo "tabstretch needs Python 3.11 or newer, which PYTHON=$(PYTHON) is not; try make PYTHON=python3.12" >&2; exit 1; }
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-oldest torture faults lint types bench bench-study bench-report clean
+.PHONY: help demo docs test test-oldest torture faults lint types bench bench-study bench-report clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -28,6 +29,13 @@ demo: $(READY)  ## install, then run a small study; its results and report go to
 	$(VENV)/bin/tabstretch run studies/demo.toml --storage build/demo/demo.db
 	$(VENV)/bin/tabstretch results studies/demo.toml --storage build/demo/demo.db -o build/demo/results.csv
 	$(VENV)/bin/tabstretch report studies/demo.toml --storage build/demo/demo.db -o build/demo/report.html
+
+# Nothing is asked of the network once the tools are there. Examples that have not changed are not run again.
+docs: $(READY_DOCS)  ## build the site into build/docs, running its examples, and check its links
+	rm -rf build/docs
+	$(VENV)/bin/python -m sphinx -b html -d build/doctrees -W --keep-going -q docs build/docs
+	$(VENV)/bin/python docs/check_links.py build/docs
+	@echo "The site is in build/docs/index.html"
 
 # The report is tested in a real browser, which a machine of our own may install; elsewhere those tests are skipped.
 test: $(READY)  ## run every test and doctest
@@ -72,7 +80,8 @@ faults: $(READY)  ## strike studies with 60 faults, and compare them with an und
 
 clean:  ## remove the environments and everything generated
 	rm -rf $(VENV) $(VENV_OLDEST) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
-	find src tests benchmarks examples -name __pycache__ -type d -prune -exec rm -rf {} +
+	rm -rf docs/api docs/auto_examples
+	find src tests benchmarks examples docs -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The environments are rebuilt from nothing when what they install changes.
 # PyTorch comes first and stays as it is: any newer one that pip might prefer brings gigabytes for graphics cards.
@@ -81,6 +90,11 @@ $(READY): pyproject.toml constraints/torch.txt
 	$(PYTHON) -m venv --clear $(VENV)
 	$(VENV)/bin/python -m pip install --requirement constraints/torch.txt
 	$(VENV)/bin/python -m pip install --constraint constraints/torch.txt --editable '.[full,dev]'
+	@touch $@
+
+# On top of the others, so that tests do not wait for tools they do not need.
+$(READY_DOCS): $(READY)
+	$(VENV)/bin/python -m pip install --constraint constraints/torch.txt --editable '.[docs]'
 	@touch $@
 
 $(READY_OLDEST): pyproject.toml constraints/oldest.txt

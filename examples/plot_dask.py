@@ -18,7 +18,7 @@ from dask.distributed import Client
 import tabstretch.dask
 from tabstretch import SupervisedStretchTransformer
 
-client = Client(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None)
+client = Client(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=":0")
 
 rng = np.random.default_rng(0)
 houses = pd.DataFrame({"area": rng.gamma(3, 30, size=40_000), "age": rng.poisson(30, size=40_000)})

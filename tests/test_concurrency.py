@@ -79,7 +79,7 @@ def test_fits_in_a_worker_of_dask() -> None:
     distributed = pytest.importorskip("distributed")
     with (
         distributed.LocalCluster(
-            n_workers=1, threads_per_worker=2, processes=True, dashboard_address=None, silence_logs=50
+            n_workers=1, threads_per_worker=2, processes=True, dashboard_address=":0", silence_logs=50
         ) as cluster,
         distributed.Client(cluster) as client,
     ):

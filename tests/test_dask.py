@@ -141,7 +141,7 @@ def processes(n_workers: int) -> Iterator[Any]:
     """A client of workers that are processes of their own."""
     with (
         distributed.LocalCluster(
-            n_workers=n_workers, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50
+            n_workers=n_workers, threads_per_worker=1, processes=True, dashboard_address=":0", silence_logs=50
         ) as cluster,
         distributed.Client(cluster) as client,
     ):

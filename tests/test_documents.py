@@ -92,6 +92,13 @@ def test_signal_benchmark_prints_a_row_per_case() -> None:
     assert len(re.findall(r"^(tanh|step|line|hinge) ", printed, re.MULTILINE)) == 4 * 3 * 2
 
 
+def test_comparison_with_others_prints_a_row_for_each() -> None:
+    printed = run("benchmarks/coming_from.py", "--rows", "500", "--repeats", "1", "--parts", "speed")
+    rows = re.findall(r"^\| (.+?) \| [\d.]+ \| [\d.]+ \| (\d+) \|$", printed, re.MULTILINE)
+    assert len(rows) >= 8
+    assert dict(rows)["views"] == "3"
+
+
 def test_deployment_benchmark_prints_a_row_per_comparison() -> None:
     options = ("--rows", "300", "--bins", "4,20", "--repeats", "1", "--parts", "onnx,torch")
     printed = run("benchmarks/deployment.py", *options)

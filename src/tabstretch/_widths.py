@@ -74,8 +74,9 @@ def range_shares(edges: Column) -> Column:
 
 
 def dirichlet_energy(f: ArrayLike, y: ArrayLike) -> float:
-    """Return the discrete Dirichlet energy of a function: the sum of |f[i+1] - f[i]|^2 / (y[i+1] - y[i]).
+    """Return the discrete Dirichlet energy of a function, which is low where it is smooth.
 
+    It is the sum of ``|f[i+1] - f[i]|^2 / (y[i+1] - y[i])``.
     The smoother f is along y, the lower its energy. A straight line has the lowest of all functions
     with the same ends.
 
