@@ -13,7 +13,17 @@ from sklearn import config_context, get_config
 from sklearn.base import clone
 
 from tabstretch._folds import requested_splits
-from tabstretch._parts import Block, Merger, Plan, Request, TablePart, check_alike, compress, make_plan
+from tabstretch._parts import (
+    Block,
+    Merger,
+    Plan,
+    Request,
+    SeparateColumns,
+    TablePart,
+    check_alike,
+    compress,
+    make_plan,
+)
 from tabstretch._sampling import seed_of
 from tabstretch._target import TARGET_TYPES
 from tabstretch._threads import count_threads, map_ahead
@@ -117,7 +127,8 @@ def check_batch(scout: Any, batch: Any, request: Request, name: str) -> Block | 
     if hasattr(X, "__len__") and len(X) == 0:
         return None
     try:
-        X = check_matrix(scout, X, reset=True)
+        if not isinstance(X, SeparateColumns):  # these come from files, and have been checked
+            X = check_matrix(scout, X, reset=True)
         y = check_target(scout, X, y) if request.target_type is not None else None
         weight = check_row_weights(weight, len(X))
     except (ValueError, TypeError) as error:

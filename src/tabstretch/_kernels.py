@@ -66,6 +66,21 @@ def locate_rows(x, edges, center, scale, origin, slots_per_unit, first, index):
 
 
 @kernel
+def find_infinite(x):
+    """Return the first row that holds an infinite number, or the number of rows."""
+    for start in range(0, len(x), BLOCK):
+        values = x[start : start + BLOCK]
+        n_infinite = 0
+        for i in range(len(values)):
+            n_infinite += abs(values[i]) == np.inf
+        if n_infinite > 0:
+            for i in range(len(values)):
+                if abs(values[i]) == np.inf:
+                    return start + i
+    return len(x)
+
+
+@kernel
 def renumber(index, number):
     """Give every cell another number."""
     for i in range(len(index)):
