@@ -101,6 +101,18 @@ def describe_cells(x, weight, index, origin, cells):
 
 
 @kernel
+def relate_numbers(numbers, shift, scale):
+    """Take `shift` off numbers and divide them by `scale`; return their sum and that of their squares."""
+    total, square = 0.0, 0.0
+    for i in range(len(numbers)):
+        value = (numbers[i] - shift) / scale
+        numbers[i] = value
+        total += value
+        square += value * value
+    return total, square
+
+
+@kernel
 def add_values(index, group, values, square, weight, start, stop, sums):
     weighted = len(weight) > 0
     for i in range(len(index)):
