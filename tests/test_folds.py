@@ -16,7 +16,7 @@ from sklearn.model_selection import (
 )
 
 from tabstretch import SupervisedStretchTransformer
-from tabstretch._folds import keep_rows, make_folds, requested_splits
+from tabstretch._folds import deal_in_turn, keep_rows, make_folds, requested_splits
 from tabstretch._target import encode_target, resolve_target_type
 
 N = 120
@@ -180,3 +180,19 @@ def test_masks_and_row_numbers_are_the_same_splits() -> None:
         for cv in (masks, rows)
     )
     assert_array_equal(by_mask.output_widths_[0], by_row.output_widths_[0])
+
+
+@pytest.mark.parametrize("n_rows", [7, 1000, 60_001])
+def test_folds_dealt_in_turn_are_even_and_random(n_rows: int) -> None:
+    fold = deal_in_turn(10, n_rows, None, [0, 5])
+    counts = np.bincount(fold, minlength=10)
+    assert len(fold) == n_rows
+    assert counts.max() - counts.min() <= 1
+    assert_array_equal(fold, deal_in_turn(10, n_rows, None, [0, 5]))
+    if n_rows > 10_000:
+        assert not np.array_equal(fold, deal_in_turn(10, n_rows, None, [0, 6]))
+        # Neither the place in a deck nor the row before tells much about a row's fold.
+        for place in range(10):
+            at_place = np.bincount(fold[place::10], minlength=10)
+            assert np.all(np.abs(at_place / at_place.sum() - 0.1) < 0.03)
+        assert np.count_nonzero(fold[10::10] == fold[9:-1:10][: len(fold[10::10])]) < 0.12 * n_rows / 10

@@ -111,3 +111,15 @@ def test_progress_is_shown_on_terminals_only(monkeypatch: pytest.MonkeyPatch) ->
         assert list(with_progress([(5, "a"), (5, "b")], 10, "fitting")) == ["a", "b"]
         assert ("100% of 10 rows" in screen.getvalue()) == terminal
         assert bool(screen.getvalue()) == terminal
+
+
+@pytest.mark.parametrize("row", [0, 2047, 2048, 5999])
+def test_an_infinite_number_is_named_with_its_row(
+    row: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small_blocks(monkeypatch)
+    x = X[:, 0].copy()
+    x[row] = -np.inf
+    pq.write_table(pa.table({"x": x, "y": Y}), tmp_path / "infinite.parquet", row_group_size=2500)
+    with pytest.raises(ValueError, match=f"column 'x' holds -inf in row {row + 1}:"):
+        fit_parquet(tmp_path / "infinite.parquet", "y", ["x"], transformer=within_fold())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from itertools import chain
 from numbers import Integral
 from typing import Any
 
@@ -12,15 +13,28 @@ from sklearn import config_context, get_config
 from sklearn.base import clone
 
 from tabstretch._folds import requested_splits
-from tabstretch._parts import Block, Merger, Plan, Request, TablePart, check_alike, compress, make_plan
+from tabstretch._parts import (
+    Block,
+    Merger,
+    Plan,
+    Request,
+    SeparateColumns,
+    TablePart,
+    check_alike,
+    compress,
+    make_plan,
+)
 from tabstretch._sampling import seed_of
 from tabstretch._target import TARGET_TYPES
+from tabstretch._threads import count_threads, map_ahead
 from tabstretch._validation import check_matrix, check_row_weights, check_target, within_reason
 
 # Rows are compressed in blocks of a fixed size, so that nothing depends on the size of batches.
 _BLOCK_ROWS = 1 << 19
 _BLOCK_NUMBERS = 1 << 23
 _FEWEST_ROWS = 1 << 12
+# More blocks in memory at once would not be faster: beyond these, threads share the columns of a block.
+_BLOCKS_AT_ONCE = 2
 # The pooled variation sorts rows: at most this many.
 _POOLED_ROWS = 100_000
 
@@ -62,13 +76,28 @@ def _compress_batches(
         )
     plan = make_plan(block, request)
     merger = Merger(plan)
-    row = 0
-    while block is not None:
-        following = next(blocks, None)
-        merger.add(compress(block, row, plan, alone=row == 0 and following is None))
-        row += len(block.X)
-        block = following
+    following = next(blocks, None)
+    if following is None:
+        merger.add(compress(block, 0, plan, alone=True))
+    else:
+        for part in _compress_blocks(chain([block, following], blocks), plan):
+            merger.add(part)
     return merger.result(), plan
+
+
+def _compress_blocks(blocks: Iterable[Block], plan: Plan) -> Iterator[TablePart]:
+    """Yield what is kept of each block, in order; some are compressed at once, while the next is read."""
+    n_threads = count_threads(plan.request.n_jobs)
+    n_at_once = min(n_threads, _BLOCKS_AT_ONCE)
+    each = replace(plan, request=replace(plan.request, n_jobs=n_threads // n_at_once))
+
+    def jobs() -> Iterator[tuple[Block, int, Plan]]:
+        row = 0
+        for block in blocks:
+            yield block, row, each
+            row += len(block.X)
+
+    yield from map_ahead(compress, jobs(), n_at_once)
 
 
 def checked_batches(estimator: Any, batches: Any, request: Request) -> Iterator[Block]:
@@ -98,7 +127,8 @@ def check_batch(scout: Any, batch: Any, request: Request, name: str) -> Block | 
     if hasattr(X, "__len__") and len(X) == 0:
         return None
     try:
-        X = check_matrix(scout, X, reset=True)
+        if not isinstance(X, SeparateColumns):  # these come from files, and have been checked
+            X = check_matrix(scout, X, reset=True)
         y = check_target(scout, X, y) if request.target_type is not None else None
         weight = check_row_weights(weight, len(X))
     except (ValueError, TypeError) as error:

@@ -15,6 +15,9 @@ from sklearn.utils import check_random_state
 from tabstretch._kernels import deal_rows
 from tabstretch._target import Target
 
+# Of so many shuffled decks of folds, each fold is in each place of a deck about equally often.
+_SHUFFLED_DECKS = 4096
+
 
 @dataclass(frozen=True)
 class Folds:
@@ -131,12 +134,24 @@ def deal_in_turn(
 ) -> NDArray[np.int32]:
     """Return fold numbers of equal frequency, also within each class, faster than by shuffling.
 
-    Each class has a deck of folds, which is shuffled anew whenever all have been dealt.
+    Each class has a deck of folds, which is shuffled anew whenever all have been dealt. Without classes the
+    next deck is one of many that are shuffled beforehand.
     """
+    rng = np.random.default_rng(seed)
+    start = rng.integers(1, 1 << 63, dtype=np.uint64)
+    n_decks = -(-n_rows // n_folds)
+    if labels is not None or n_decks <= _SHUFFLED_DECKS:
+        return _deal_decks(n_folds, n_rows, labels, start)
+    decks = _deal_decks(n_folds, _SHUFFLED_DECKS * n_folds, None, start).reshape(-1, n_folds)
+    return np.take(decks, rng.integers(_SHUFFLED_DECKS, size=n_decks), axis=0).reshape(-1)[:n_rows]
+
+
+def _deal_decks(
+    n_folds: int, n_rows: int, labels: NDArray[np.int32] | None, start: np.uint64
+) -> NDArray[np.int32]:
     fold = np.empty(n_rows, dtype=np.int32)
     n_classes = 1 if labels is None else int(labels.max(initial=0)) + 1
     decks = np.tile(np.arange(n_folds, dtype=np.int32), (n_classes, 1))
-    start = np.random.default_rng(seed).integers(1, 1 << 63, dtype=np.uint64)
     labels = np.empty(0, dtype=np.int32) if labels is None else labels
     deal_rows(labels, decks, np.zeros(n_classes, dtype=np.int64), start, fold)
     return fold

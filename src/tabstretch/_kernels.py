@@ -66,6 +66,21 @@ def locate_rows(x, edges, center, scale, origin, slots_per_unit, first, index):
 
 
 @kernel
+def find_infinite(x):
+    """Return the first row that holds an infinite number, or the number of rows."""
+    for start in range(0, len(x), BLOCK):
+        values = x[start : start + BLOCK]
+        n_infinite = 0
+        for i in range(len(values)):
+            n_infinite += abs(values[i]) == np.inf
+        if n_infinite > 0:
+            for i in range(len(values)):
+                if abs(values[i]) == np.inf:
+                    return start + i
+    return len(x)
+
+
+@kernel
 def renumber(index, number):
     """Give every cell another number."""
     for i in range(len(index)):
@@ -83,6 +98,18 @@ def describe_cells(x, weight, index, origin, cells):
         cells[cell, 1] += w * (value - origin[cell])
         cells[cell, 2] = min(cells[cell, 2], value)
         cells[cell, 3] = max(cells[cell, 3], value)
+
+
+@kernel
+def relate_numbers(numbers, shift, scale):
+    """Take `shift` off numbers and divide them by `scale`; return their sum and that of their squares."""
+    total, square = 0.0, 0.0
+    for i in range(len(numbers)):
+        value = (numbers[i] - shift) / scale
+        numbers[i] = value
+        total += value
+        square += value * value
+    return total, square
 
 
 @kernel

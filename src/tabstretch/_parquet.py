@@ -12,8 +12,17 @@ from numpy.typing import NDArray
 from tabstretch._base import BaseStretch
 from tabstretch._batches import block_rows
 from tabstretch._extras import import_extra
+from tabstretch._parts import SeparateColumns
 from tabstretch._progress import with_progress
-from tabstretch._sources import ParquetSource, Source, find_files, is_number, matrix, numbers, shortened
+from tabstretch._sources import (
+    ParquetSource,
+    Source,
+    find_files,
+    finite_columns,
+    is_number,
+    numbers,
+    shortened,
+)
 from tabstretch._transformers import StretchTransformer, SupervisedStretchTransformer
 
 
@@ -119,7 +128,7 @@ class TrainingColumns:
                 row += part.num_rows
 
     def _as_arrays(self, batch: Any, row: int) -> tuple[Any, Any, Any]:
-        X = matrix(batch, self._columns, row)
+        X = SeparateColumns(finite_columns(batch, self._columns, row))
         y = None
         if self._targets:
             outputs = [_labels(batch.column(name)) for name in self._targets]

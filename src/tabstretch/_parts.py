@@ -19,7 +19,7 @@ from tabstretch._folds import allowed_folds, deal_folds, deal_in_turn
 from tabstretch._foreseen import ForeseenCells
 from tabstretch._magnitude import power_of_two_scale
 from tabstretch._merging import ColumnPart, cut_by_itself, keep_cells, merge_parts
-from tabstretch._sampling import RowSample, random_keys
+from tabstretch._sampling import RowSample, random_keys, smallest_keys
 from tabstretch._target import Target
 from tabstretch._target_parts import TargetPart, TargetPlan, encode_part, merge_targets, plan_target
 from tabstretch._threads import map_in_threads
@@ -29,11 +29,35 @@ _NUMBERS_KEPT = 1 << 25
 _FEWEST_CELLS = 1024
 
 
+class SeparateColumns:
+    """Columns of one length that lie apart in memory, as files hold them: a matrix that is not yet one.
+
+    A column and a range of rows are taken without a copy, any other rows as a matrix.
+    """
+
+    def __init__(self, columns: list[Column]) -> None:
+        self._columns = columns
+        self.shape = (len(columns[0]), len(columns))
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, tuple):
+            rows, j = key
+            return self._columns[j][rows]
+        parts = [column[key] for column in self._columns]
+        return SeparateColumns(parts) if isinstance(key, slice) else np.column_stack(parts)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        return np.column_stack(self._columns).astype(dtype or np.float64, copy=False)
+
+
 @dataclass(frozen=True)
 class Block:
     """Some rows of a table, checked."""
 
-    X: NDArray[Any]
+    X: NDArray[Any] | SeparateColumns
     y: NDArray[Any] | None = None
     weight: Column | None = None
     names: tuple[str, ...] | None = None
@@ -155,7 +179,7 @@ def _compress_column(
     return keep(cut_by_itself(x, block.weight, SAMPLE_SIZE, plan.cell_limit), ends, scale)
 
 
-def _column(X: NDArray[Any], j: int) -> Column:
+def _column(X: NDArray[Any] | SeparateColumns, j: int) -> Column:
     return np.ascontiguousarray(X[:, j], dtype=np.float64)
 
 
@@ -180,7 +204,9 @@ def _draw(block: Block, first_row: int, request: Request) -> RowSample | None:
     if request.sample_rows == 0 or block.y is None:
         return None
     key = random_keys(request.seed, first_row, len(block.X))
-    return RowSample(key, block.X, block.y, block.weight).smallest(request.sample_rows)
+    chosen = smallest_keys(key, request.sample_rows)
+    weight = None if block.weight is None else block.weight[chosen]
+    return RowSample(key[chosen], block.X[chosen], block.y[chosen], weight)
 
 
 def merge_tables(a: TablePart, b: TablePart, plan: Plan) -> TablePart:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabstretch._extras import import_extra
+from tabstretch._kernels import find_infinite
 
 PARQUET_ENDINGS = (".parquet", ".pq")
 CSV_ENDINGS = (".csv", ".tsv")
@@ -166,11 +167,33 @@ def numbers(column: Any) -> NDArray[Any]:
 def matrix(batch: Any, names: Sequence[str], first_row: int) -> NDArray[Any]:
     """Return columns of a batch side by side; infinite numbers are an error that names their place."""
     X = np.empty((batch.num_rows, len(names)), order="F")
-    for j, name in enumerate(names):
-        X[:, j] = numbers(batch.column(name))
-        infinite = np.isinf(X[:, j])
-        if infinite.any():
-            row = int(np.argmax(infinite))
-            place = f"row {first_row + row + 1}"
-            raise ValueError(f"column {name!r} holds {X[row, j]} in {place}: put a number or nothing there")
+    for j, column in enumerate(finite_columns(batch, names, first_row)):
+        X[:, j] = column
     return X
+
+
+def finite_columns(batch: Any, names: Sequence[str], first_row: int) -> list[NDArray[Any]]:
+    """Return columns of a batch, not copied where they need no change; they must not be written into."""
+    columns = []
+    for name in names:
+        x = _writable(numbers(batch.column(name)))
+        row = find_infinite(x)
+        if row < len(x):
+            place = f"row {first_row + row + 1}"
+            raise ValueError(f"column {name!r} holds {x[row]} in {place}: put a number or nothing there")
+        columns.append(x)
+    return columns
+
+
+def _writable(x: NDArray[Any]) -> NDArray[Any]:
+    """Return the same memory as an ordinary array: for read-only ones kernels would be compiled anew."""
+    return x if x.flags.writeable or len(x) == 0 else np.asarray(_Memory(x))
+
+
+class _Memory:
+    """The memory of an array, kept as long as it is used; numpy reads where it lies from the interface."""
+
+    def __init__(self, x: NDArray[Any]) -> None:
+        self._x = x
+        place, _ = x.__array_interface__["data"]
+        self.__array_interface__ = {**x.__array_interface__, "data": (place, False)}

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabstretch._cells import Column
+from tabstretch._kernels import relate_numbers
 from tabstretch._target import REGRESSION, Target, encode_target, resolve_target_type
 
 # With more classes than this the sums of cells would take too much memory.
@@ -82,10 +83,11 @@ def encode_part(y: NDArray[Any], weight: Column | None, plan: TargetPlan) -> tup
     """Encode some rows; return what is known of them, and what to sum."""
     _check_kind(y, plan)
     if not plan.classes:
-        outputs, ends = _relative(y, plan)
-        with np.errstate(over="ignore"):
-            weighted = outputs if weight is None else weight * outputs
-            total, square = weighted.sum(axis=1), np.einsum("ij,ij->i", weighted, outputs)
+        outputs, ends, total, square = _relative(y, plan)
+        if weight is not None:
+            with np.errstate(over="ignore"):
+                weighted = weight * outputs
+                total, square = weighted.sum(axis=1), np.einsum("ij,ij->i", weighted, outputs)
         if not np.all(np.isfinite(square)):
             raise ValueError(_TOO_LARGE)
         part = TargetPart([], [], ends[:, 0], ends[:, 1], total, square)
@@ -109,21 +111,21 @@ def encode_part(y: NDArray[Any], weight: Column | None, plan: TargetPlan) -> tup
     )
 
 
-def _relative(y: NDArray[Any], plan: TargetPlan) -> tuple[Column, Column]:
-    """Return numbers relative to the first guess, outputs first, and the smallest and largest of each.
+def _relative(y: NDArray[Any], plan: TargetPlan) -> tuple[Column, Column, Column, Column]:
+    """Return numbers relative to the first guess, outputs first, with both ends and the sums of each output.
 
-    Sums along contiguous rows are fast.
+    The sums are those of the numbers and of their squares.
     """
-    values = _columns(y).astype(np.float64)
+    values = _columns(y).astype(np.float64, order="C")
     ends = np.stack([values.min(axis=1), values.max(axis=1)], axis=1)
-    shift, scale = plan.shift[:, None], plan.scale[:, None]
+    shift, scale = plan.shift, plan.scale
     if max(np.abs(ends).max(), np.abs(shift).max()) > 1e300:  # of a part of them, differences are finite
         values, ends, shift, scale = values * 0.25, ends * 0.25, shift * 0.25, scale * 0.25
+    sums = [relate_numbers(*output) for output in zip(values, shift, scale, strict=True)]
+    total, square = np.array(sums).T
     with np.errstate(over="ignore"):
-        for numbers in (values, ends):
-            numbers -= shift
-            numbers /= scale
-    return values, ends
+        ends = (ends - shift[:, None]) / scale[:, None]
+    return values, ends, total, square
 
 
 def _columns(y: NDArray[Any]) -> NDArray[Any]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from multiprocessing import current_process
 from typing import Any
 
@@ -32,6 +33,24 @@ def map_in_threads(
         return [function(*job) for job in jobs]
     with ThreadPoolExecutor(n_threads) as pool:
         return list(pool.map(lambda job: function(*job), jobs))
+
+
+def map_ahead(function: Callable[..., Any], jobs: Iterable[tuple[Any, ...]], n_threads: int) -> Iterator[Any]:
+    """Yield what `function` returns for each tuple of arguments, in order, from `n_threads` threads.
+
+    Jobs are fetched in the calling thread, and only one more than there are threads for.
+    """
+    if n_threads <= 1:
+        yield from (function(*job) for job in jobs)
+        return
+    with ThreadPoolExecutor(n_threads) as pool:
+        running: deque[Future[Any]] = deque()
+        for job in jobs:
+            running.append(pool.submit(function, *job))
+            if len(running) > n_threads:
+                yield running.popleft().result()
+        while running:
+            yield running.popleft().result()
 
 
 def map_models_in_threads(
