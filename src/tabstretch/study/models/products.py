@@ -14,13 +14,16 @@ _LARGE = 2**21
 
 
 def affine(inputs: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
-    """Return (seeds, rows, outputs): inputs (seeds, rows, width) by weights (seeds, outputs, width), and biases."""
+    """Return (seeds, rows, outputs).
+
+    Inputs are (seeds, rows, width), weights (seeds, outputs, width) and biases (seeds, 1, outputs).
+    """
     one = _by_onednn(inputs, weight.shape[1])
     if one is not None:
         return _stacked([one(*each) for each in zip(inputs, weight, bias[:, 0], strict=True)])
     if weight.shape[1] == 1 and len(inputs) > 1:
         # A stack of one is then computed by another routine, which rounds otherwise.
-        seeds = zip(bias.split(1), inputs.split(1), weight.split(1), strict=True)
+        seeds = zip(*(torch.split(each, 1) for each in (bias, inputs, weight)), strict=True)
         return torch.cat([torch.baddbmm(b, x, w.mT) for b, x, w in seeds])
     return torch.baddbmm(bias, inputs, weight.mT)
 
