@@ -3,6 +3,7 @@
 from importlib.util import find_spec
 
 _MODULES = (
+    "adamw",
     "cells",
     "cli",
     "columns",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Sequence
 from typing import Any
 
@@ -13,6 +14,19 @@ from tabstretch.study.searches import Search, default_configuration, study_name
 from tabstretch.study.storage.studies import RunRecord, StudyStorage
 from tabstretch.study.training import Budget
 from tabstretch.study.workspace import DatasetRef
+
+_MOST_SEEDS_IN_JOB = 8
+
+
+def _seeds_in_job(model: str, n_seeds: int) -> int:
+    """Return how many seeds train together.
+
+    By the plan alone, never by what is idle: stacks of other seeds may round otherwise. With few cells left,
+    a cell of many seeds still has a job for more than one worker.
+    """
+    if not MODELS[model].STACKS:
+        return 1
+    return math.ceil(n_seeds / math.ceil(n_seeds / _MOST_SEEDS_IN_JOB))
 
 
 class CellWork:
@@ -35,7 +49,8 @@ class CellWork:
         self._dataset = dataset
         self._threads = threads
         self._seeds = [seed for seed in range(plan.seeds) if seed not in done]
-        self._in_flight = 0
+        self.in_flight = 0
+        """How many of its jobs are with workers."""
         self._search = Search(cell, task, study_name(plan, cell), storage) if plan.trials else None
         self._chosen = default_configuration(cell) if self._search is None else None
         self.failed_already = self._choose()
@@ -44,22 +59,24 @@ class CellWork:
     @property
     def is_finished(self) -> bool:
         """Whether nothing is left to do or to wait for."""
-        return not self._seeds and not self._in_flight
+        return not self._seeds and not self.in_flight
 
     def next_job(self) -> Job | None:
         """Return a job that can start now; None while others have to come back first."""
         if self._chosen is None:
-            if self._in_flight or self._search is None:
+            if self.in_flight or self._search is None:
                 return None
             return self._job(self._search.ask(), (0,), "val")
         if not self._seeds:
             return None
-        count = len(self._seeds) if MODELS[self.cell.model].STACKS else 1
-        seeds, self._seeds = tuple(self._seeds[:count]), self._seeds[count:]
+        size = _seeds_in_job(self.cell.model, self._plan.seeds)
+        together = self._seeds[0] // size
+        seeds = tuple(seed for seed in self._seeds if seed // size == together)
+        self._seeds = self._seeds[len(seeds) :]
         return self._job(self._chosen, seeds, "test")
 
     def _job(self, params: dict[str, Any], seeds: tuple[int, ...], part: Any) -> Job:
-        self._in_flight += 1
+        self.in_flight += 1
         plan = self._plan
         return Job(
             dataset=self._dataset,
@@ -75,7 +92,7 @@ class CellWork:
 
     def take(self, job: Job, outcomes: Sequence[Outcome]) -> list[RunRecord]:
         """Take what came back, and return the runs that are finished by it. A trial is stored here."""
-        self._in_flight -= 1
+        self.in_flight -= 1
         if job.part == "test":
             return [self._record(outcome, job.params) for outcome in outcomes]
         assert self._search is not None, "a trial belongs to a search"

@@ -210,13 +210,18 @@ class _Coordinator:
             self._is_waiting = True
 
     def _fill(self) -> None:
-        """Give every free worker a job, of cells at hand first and then of new ones."""
+        """Give every free worker a job.
+
+        Of cells at hand first; but one that is about to fit its transformation is joined only if there is no
+        other, for whoever joins has to wait for that.
+        """
         while len(self._jobs) < self._workers.slots:
-            if not (self._start_one() or self._claim_one()):
+            begun = [work for work in self._active if work.worker is not None or not work.in_flight]
+            if not (self._start_one(begun) or self._claim_one() or self._start_one(self._active)):
                 return
 
-    def _start_one(self) -> bool:
-        for work in self._active:
+    def _start_one(self, works: list[CellWork]) -> bool:
+        for work in works:
             job = work.next_job()
             if job is not None:
                 number = next(self._numbers)

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
+from tabstretch.study.adamw import AdamW
 from tabstretch.study.datasets.dataset import Task
 from tabstretch.study.inputs import Inputs, code_moments, scaled_codes, with_codes_as_columns
 
@@ -228,9 +229,7 @@ class _Stack:
         weights, orders, dropouts = zip(*streams, strict=True)
         generators = [torch.Generator().manual_seed(int(each.generate_state(1)[0])) for each in weights]
         self.network = build(inputs, generators)
-        self.optimizer = torch.optim.AdamW(
-            self.network.parameter_groups(), lr=learning_rate, weight_decay=weight_decay, fused=True
-        )
+        self.optimizer = AdamW(self.network.parameter_groups(), learning_rate, weight_decay)
         self.records = [_Record() for _ in seeds]
         self.orders = [np.random.Generator(np.random.SFC64(each)) for each in orders]
         self.dropouts = [np.random.Generator(np.random.SFC64(each)) for each in dropouts]
@@ -256,9 +255,7 @@ class _Stack:
         self.rows = self.rows[index]
         for tensor in self.network.tensors():
             tensor.data, tensor.grad = tensor.data[index], None
-            state = self.optimizer.state.get(tensor, {})
-            for name in state.keys() - {"step"}:
-                state[name] = state[name][index]
+        self.optimizer.keep(index)
 
     def save(self, index: int) -> None:
         """Keep a checkpoint of one seed."""

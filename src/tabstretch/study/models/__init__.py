@@ -1,6 +1,7 @@
 """The five networks by name, one module each with its search space; a module is imported when it is used.
 
 - `spaces`: draws that the search spaces share
+- `kernels`, `products`: the loops and the products of matrices that layers are made of
 - `layers`, `stacks`: layers of many seeds at once, and how networks made of them are fit
 - `mlp`, `mlp_plr`, `resnet`, `ftt`, `realmlp`: the networks
 """

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from tabstretch.study.models import products
 from tabstretch.study.models.kernels import drop, keep_where_positive
 from tabstretch.study.training import Streams
 
@@ -25,13 +26,13 @@ class _Affine(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, inputs: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
         ctx.save_for_backward(inputs, weight)
-        return torch.baddbmm(bias, inputs, weight.mT)
+        return products.affine(inputs, weight, bias)
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, Tensor, Tensor]:
         inputs, weight = ctx.saved_tensors
-        of_inputs = torch.bmm(gradient, weight) if ctx.needs_input_grad[0] else None
-        return of_inputs, torch.bmm(gradient.mT, inputs), gradient.sum(1, keepdim=True)
+        of_inputs = products.back(gradient, weight) if ctx.needs_input_grad[0] else None
+        return of_inputs, products.of_weight(gradient, inputs), gradient.sum(1, keepdim=True)
 
 
 class _Rectified(torch.autograd.Function):
@@ -42,7 +43,7 @@ class _Rectified(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, inputs: Tensor, weight: Tensor, bias: Tensor, draws: Draws | None) -> Tensor:
-        outputs = torch.baddbmm(bias, inputs, weight.mT)
+        outputs = products.affine(inputs, weight, bias)
         ctx.scale = np.float32(1.0)
         if draws is None:
             outputs.relu_()
@@ -58,8 +59,8 @@ class _Rectified(torch.autograd.Function):
         kept = torch.empty_like(outputs)
         flat = (each.reshape(-1).numpy() for each in (gradient, outputs))
         keep_where_positive(*flat, ctx.scale, kept.view(-1).numpy())
-        of_inputs = torch.bmm(kept, weight) if ctx.needs_input_grad[0] else None
-        return of_inputs, torch.bmm(kept.mT, inputs), kept.sum(1, keepdim=True), None
+        of_inputs = products.back(kept, weight) if ctx.needs_input_grad[0] else None
+        return of_inputs, products.of_weight(kept, inputs), kept.sum(1, keepdim=True), None
 
 
 class Linear(nn.Module):

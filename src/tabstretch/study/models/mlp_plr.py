@@ -6,12 +6,14 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import torch
 from optuna.trial import BaseTrial
 from torch import Tensor, nn
 
 from tabstretch.study.inputs import Inputs
 from tabstretch.study.models import mlp, spaces
+from tabstretch.study.models.kernels import add_wave_slopes, make_waves
 from tabstretch.study.models.layers import Linear
 from tabstretch.study.models.stacks import Params, fit_stacks, step_bytes
 from tabstretch.study.training import Budget, Fitted, Network, Streams
@@ -43,21 +45,21 @@ class _Waves(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, numeric: Tensor, frequencies: Tensor) -> Tensor:
-        angles = numeric[..., None] * (2 * math.pi * frequencies)[:, None]
-        n_frequencies = frequencies.shape[2]
-        waves = angles.new_empty(*angles.shape[:3], 2 * n_frequencies)
-        torch.cos(angles, out=waves[..., :n_frequencies])
-        torch.sin(angles, out=waves[..., n_frequencies:])
+        waves = numeric.new_empty(*numeric.shape, 2 * frequencies.shape[2])
+        arrays = (each.detach().numpy() for each in (numeric, frequencies, waves))
+        for numbers, of_seed, made in zip(*arrays, strict=True):
+            make_waves(np.ascontiguousarray(numbers), of_seed, made)
         ctx.save_for_backward(numeric, waves)
         return waves
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[None, Tensor]:
         numeric, waves = ctx.saved_tensors
-        cosine, sine = waves.chunk(2, -1)
-        by_cosine, by_sine = gradient.chunk(2, -1)
-        slopes = (cosine * by_sine).addcmul_(sine, by_cosine, value=-1)
-        return None, slopes.mul_(numeric[..., None]).sum(1).mul_(2 * math.pi)
+        slopes = gradient.new_zeros(waves.shape[0], waves.shape[2], waves.shape[3] // 2)
+        arrays = (each.numpy() for each in (gradient.contiguous(), waves, numeric, slopes))
+        for by_waves, made, numbers, of_seed in zip(*arrays, strict=True):
+            add_wave_slopes(by_waves, made, np.ascontiguousarray(numbers), of_seed)
+        return None, slopes.mul_(2 * math.pi)
 
 
 class Periodic(nn.Module):

@@ -13,8 +13,8 @@ from tabstretch.study.training import Budget, Fitted, Network, train
 
 # Seeds together save what a step costs beside arithmetic, which counts on small data. On 4000 × 20 rows
 # products of matrices are most of it (`benchmarks/stacks.py`): a stack takes as long as one by one, or longer
-# once it leaves the cache, hence this limit.
-STACK_BYTES = 2**25
+# once it leaves the cache of a core, hence this limit.
+STACK_BYTES = 2**23
 
 Params = Mapping[str, Any]
 

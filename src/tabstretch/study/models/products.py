@@ -1,0 +1,84 @@
+"""Products of matrices, one for each seed. What a seed gets does not depend on how many are beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import torch
+from torch import Tensor
+
+# Below this, calling once for each seed costs more than it gains.
+_LARGE = 2**21
+
+
+def affine(inputs: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+    """Return (seeds, rows, outputs).
+
+    Inputs are (seeds, rows, width), weights (seeds, outputs, width) and biases (seeds, 1, outputs).
+    """
+    one = _by_onednn(inputs, weight.shape[1])
+    if one is not None:
+        return _stacked([one(*each) for each in zip(inputs, weight, bias[:, 0], strict=True)])
+    if weight.shape[1] == 1 and len(inputs) > 1:
+        # A stack of one is then computed by another routine, which rounds otherwise.
+        seeds = zip(*(torch.split(each, 1) for each in (bias, inputs, weight)), strict=True)
+        return torch.cat([torch.baddbmm(b, x, w.mT) for b, x, w in seeds])
+    return torch.baddbmm(bias, inputs, weight.mT)
+
+
+def back(gradient: Tensor, weight: Tensor) -> Tensor:
+    """Return the gradient of inputs (seeds, rows, width) from that of outputs."""
+    one = _by_onednn(gradient, weight.shape[2])
+    if one is None:
+        return torch.bmm(gradient, weight)
+    return _stacked([one(each, w.T, None) for each, w in zip(gradient, weight, strict=True)])
+
+
+def of_weight(gradient: Tensor, inputs: Tensor) -> Tensor:
+    """Return the gradient of weights (seeds, outputs, width) from that of outputs and the inputs."""
+    one = _by_onednn(gradient, inputs.shape[2])
+    if one is None:
+        return torch.bmm(gradient.mT, inputs)
+    pairs = list(zip(gradient, inputs, strict=True))
+    if gradient.shape[2] > inputs.shape[2]:  # a wide result is faster than a long one
+        return _stacked([one(x.T, g.T, None) for g, x in pairs]).mT
+    return _stacked([one(g.T, x.T, None) for g, x in pairs])
+
+
+def _stacked(results: list[Tensor]) -> Tensor:
+    return results[0][None] if len(results) == 1 else torch.stack(results)
+
+
+Product = Callable[[Tensor, Tensor, Tensor | None], Tensor]
+
+
+def _by_onednn(left: Tensor, other: int) -> Product | None:
+    """Return oneDNN's product where it is there and worth its call, which depends on one seed only."""
+    return _onednn() if left.shape[1] * left.shape[2] * other >= _LARGE and left.shape[0] else None
+
+
+@cache
+def _onednn() -> Product | None:
+    """Return `inputs, weight, bias -> inputs @ weight.T + bias` of oneDNN; None where torch has it not.
+
+    Torch takes its own products from MKL, which uses half of the width of processors that are not Intel's.
+    oneDNN comes with torch and uses all; torch calls it so in compiled networks only, by a name of its own.
+    """
+    try:
+        operator: Any = torch.ops.mkldnn._linear_pointwise.default
+
+        def product(inputs: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+            result: Tensor = operator(inputs, weight, bias, "none", [], "")
+            return result
+
+        left, right, bias = torch.arange(6.0).view(2, 3), torch.arange(12.0).view(4, 3), torch.arange(4.0)
+        expected = torch.addmm(bias, left, right.T)
+        works = all(
+            torch.equal(found, expected)
+            for found in (product(left, right, bias), product(left.T.contiguous().T, right, bias))
+        )
+    except (AttributeError, RuntimeError, NotImplementedError):
+        return None
+    return product if works else None
