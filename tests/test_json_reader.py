@@ -240,7 +240,7 @@ def mutants(draw: Any) -> dict[str, Any]:
     return document
 
 
-@cases(500)
+@cases(500, nightly=15_000)
 @given(mutants())
 def test_a_mutant_is_a_valid_stretch_or_an_error(document: dict[str, Any]) -> None:
     try:

@@ -13,17 +13,23 @@ _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": {
 _warned = False
 
 
-def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
+def strict_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile `function` as `kernel` does, with all operations in the order in which they are written."""
+    return kernel(function, fastmath=False)
+
+
+def kernel(function: Callable[..., Any], **options: Any) -> Callable[..., Any]:
     """Compile `function` on its first call, without the GIL, and keep the machine code on disk.
 
     Where numba finds no place for its cache (a read-only or zipped install), or loses it later (a full
     disk), the kernel is compiled anew in every process, and the user is told so once.
     """
+    options = _OPTIONS | options
     try:
-        compiled: Any = numba.njit(function, cache=True, **_OPTIONS)
+        compiled: Any = numba.njit(function, cache=True, **options)
     except RuntimeError as error:
         _warn_once(error)
-        compiled = numba.njit(function, **_OPTIONS)
+        compiled = numba.njit(function, **options)
     else:
         if hasattr(compiled, "_cache"):  # not where the user has switched compiling off
             compiled._cache = ForgivingCache(compiled._cache)

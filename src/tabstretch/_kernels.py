@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tabstretch._jit import kernel
+from tabstretch._jit import kernel, strict_kernel
 
 # How many slots of a guide table the search for one value may span (see `_search.guide_table`).
 SLOT_REACH = 3
@@ -284,7 +284,8 @@ def smooth_cells(position, weight, total, query, bandwidth, kernel_reach, noise,
     for q in range(len(query)):
         x = position[query[q]]
         h = bandwidth[q]
-        reach = kernel_reach * h if h > TINY_BANDWIDTH else h
+        # A little more than h, as a difference of rounded differences may miss the row at that distance.
+        reach = kernel_reach * h if h > TINY_BANDWIDTH else h * (1.0 + 1e-15)
         low = np.searchsorted(position, x - reach)
         high = np.searchsorted(position, x + reach, side="right")
         now, before = q % 2, 1 - q % 2
@@ -311,11 +312,12 @@ def smooth_cells(position, weight, total, query, bandwidth, kernel_reach, noise,
 
 
 @kernel
-def apply_maps(X, out, edges, bins, first, edge_start, first_start, numbers, extrapolate):
+def apply_maps(X, out, divides, edges, bins, first, edge_start, first_start, numbers, extrapolate):
     """Map the columns of X through piecewise-linear maps that are laid out one after the other.
 
-    Each row of `bins` holds the left edge, its output, the slope and the output at the right edge. Rows
-    of X go in blocks, so that a block of a row-major matrix stays in the cache for all its columns.
+    Each row of `bins` holds the left edge, its output, the slope (or the length, if the loop is to divide by
+    it) and the output at the right edge. Rows of X go in blocks, so that a block of a row-major matrix stays
+    in the cache for all its columns.
     """
     values = np.empty(BLOCK)
     slot = np.empty(BLOCK, dtype=np.uint32)
@@ -329,6 +331,7 @@ def apply_maps(X, out, edges, bins, first, edge_start, first_start, numbers, ext
             n_slots = len(guide) - SLOT_REACH
             find_slots(values[:n_rows], center, scale, origin, slots_per_unit, n_slots, slot)
             map_block(
+                divides,
                 values[:n_rows],
                 slot,
                 edges[edge_start[j] : edge_start[j + 1]],
@@ -342,28 +345,39 @@ def apply_maps(X, out, edges, bins, first, edge_start, first_start, numbers, ext
             )
 
 
+@strict_kernel
+def rise_along(distance, bin_, divides):
+    """Return by how much the output rises along a distance in a bin.
+
+    To multiply before dividing would overflow.
+    """
+    return distance / bin_[2] * (bin_[3] - bin_[1]) if divides else distance * bin_[2]
+
+
 @kernel
-def map_block(values, slot, edges, bins, first, output_scale, lowest, highest, extrapolate, out):
+def map_block(divides, values, slot, edges, bins, first, output_scale, lowest, highest, extrapolate, out):
     """Map values of one column whose slots in the guide table are known."""
     n_bins = len(edges) - 1
     lowest_edge, highest_edge = edges[0], edges[n_bins]
+    first_bin, last_bin = bins[0], bins[max(n_bins - 1, 0)]
     # No slope stays none infinitely far away, where a product with it would be NaN.
-    goes_on_below = extrapolate and bins[0, 2] > 0.0
-    goes_on_above = extrapolate and bins[max(n_bins - 1, 0), 2] > 0.0
+    goes_on_below = extrapolate and first_bin[2] > 0.0 and first_bin[3] > first_bin[1]
+    goes_on_above = extrapolate and last_bin[2] > 0.0 and last_bin[3] > last_bin[1]
     for i in range(len(values)):
         value = values[i]
         if value > lowest_edge and value < highest_edge:
             t = find_interval(value, slot[i], edges, n_bins, first)
-            mapped = bins[t, 1] + (value - bins[t, 0]) * bins[t, 2]
+            mapped = bins[t, 1] + rise_along(value - bins[t, 0], bins[t], divides)
             out[i] = min(mapped, bins[t, 3]) * output_scale
         elif np.isnan(value):
             out[i] = value
+        # Scaled ends may have been rounded inward; what is beyond them must not be.
         elif value <= lowest_edge:
-            beyond = (bins[0, 1] + (value - lowest_edge) * bins[0, 2]) * output_scale
-            out[i] = max(beyond, -LARGEST) if goes_on_below else lowest
+            beyond = (bins[0, 1] + rise_along(value - lowest_edge, first_bin, divides)) * output_scale
+            out[i] = max(min(beyond, lowest), -LARGEST) if goes_on_below else lowest
         else:
-            beyond = (bins[n_bins, 1] + (value - highest_edge) * bins[max(n_bins - 1, 0), 2]) * output_scale
-            out[i] = min(beyond, LARGEST) if goes_on_above else highest
+            beyond = (bins[n_bins, 1] + rise_along(value - highest_edge, last_bin, divides)) * output_scale
+            out[i] = min(max(beyond, highest), LARGEST) if goes_on_above else highest
 
 
 @kernel

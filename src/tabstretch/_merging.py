@@ -66,7 +66,12 @@ class ColumnPart:
             return self
         by = scale / self.scale
         places = {name: getattr(self, name) * by for name in ("left", "mean", "low", "high")}
-        return replace(self, scale=scale, **places)
+        part = replace(self, scale=scale, **places)
+        if by >= 1.0 or len(part.left) == 0:
+            return part
+        # The smallest of all numbers may have become equal, and their cells one.
+        cell = _places(part.left, part.mean)
+        return _joined(part, np.flatnonzero(np.diff(cell, prepend=-1)), part.left[np.unique(cell)])
 
     def cells(self) -> Cells:
         """Return the cells, in order and without overlap."""
@@ -159,12 +164,19 @@ def _compact(part: ColumnPart, limit: int) -> ColumnPart:
     first |= frequent
     first[1:] |= frequent[:-1]
     start = np.flatnonzero(first)
+    return _joined(part, start, part.left[start])
+
+
+def _joined(part: ColumnPart, start: NDArray[np.intp], left: Column) -> ColumnPart:
+    """Return a part whose cells from each start to the next are one, which begins at `left`."""
+    if len(start) == len(part.weight):
+        return replace(part, left=left)
     weight = np.add.reduceat(part.weight, start)
     origin = part.left[start]
-    distance = part.mean - np.repeat(origin, np.diff(np.append(start, len(first))))
+    distance = part.mean - np.repeat(origin, np.diff(np.append(start, len(part.weight))))
     return replace(
         part,
-        left=origin,
+        left=left,
         weight=weight,
         mean=origin + np.add.reduceat(part.weight * distance, start) / weight,
         low=np.minimum.reduceat(part.low, start),

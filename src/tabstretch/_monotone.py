@@ -121,6 +121,7 @@ class MapTable:
         layouts = [_layout(map_, inverse=inverse) for map_ in maps]
         edges, bins, first, numbers = zip(*layouts, strict=True)
         self._tables = (
+            inverse,
             np.concatenate(edges),
             np.concatenate(bins),
             np.concatenate(first),
@@ -160,23 +161,36 @@ class Pieces(NamedTuple):
     output_scale: float
 
 
-def straight_pieces(map_: MonotoneMap, *, inverse: bool = False) -> Pieces:
-    """Return the pieces of a map or of its inverse."""
-    edges, values = map_.edges, map_.values
-    if len(edges) == 0:
-        edges, values = np.zeros(1), np.array([np.nan]) if inverse else values
-    elif inverse:
-        edges, values = values, edges
+def straight_pieces(map_: MonotoneMap) -> Pieces:
+    """Return the pieces of a map."""
+    edges, values = (map_.edges, map_.values) if len(map_.edges) else (np.zeros(1), map_.values)
     edge_scale, value_scale = _safe_scale(edges), _safe_scale(values)
-    value_scale *= _slope_scale(edges * edge_scale, values * value_scale, keep_steep=inverse)
+    value_scale *= _slope_scale(edges * edge_scale, values * value_scale)
     edges, values = edges * edge_scale, _scaled_inward(values, value_scale)
     lengths = np.diff(edges)
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
         slopes = np.diff(values) / lengths
     # A bin far shorter than the others, whose slope overflows, gets its left output throughout.
-    slopes = np.append(np.where(np.isfinite(slopes), slopes, 0.0), 0.0)
-    bins = np.column_stack([edges, values, slopes, np.append(values[1:], values[-1])])
-    return Pieces(bins, edge_scale, 1.0 / value_scale)
+    slopes = np.where(np.isfinite(slopes), slopes, 0.0)
+    return Pieces(_rows_of_bins(edges, values, slopes), edge_scale, 1.0 / value_scale)
+
+
+def _pieces_of_inverse(map_: MonotoneMap) -> Pieces:
+    """Return the pieces of a map's inverse, with lengths instead of slopes.
+
+    Maps have steep pieces beside flat ones, and no power of two keeps the slopes of all of them from the
+    ends of floats. Nothing but our own loop needs the inverse, and it can afford a division.
+    """
+    edges, values = (map_.values, map_.edges) if len(map_.edges) else (np.zeros(1), np.array([np.nan]))
+    edge_scale, value_scale = _safe_scale(edges), _safe_scale(values)
+    edges, values = edges * edge_scale, _scaled_inward(values, value_scale)
+    return Pieces(_rows_of_bins(edges, values, np.diff(edges)), edge_scale, 1.0 / value_scale)
+
+
+def _rows_of_bins(
+    edges: NDArray[np.float64], values: NDArray[np.float64], slopes: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    return np.column_stack([edges, values, np.append(slopes, 0.0), np.append(values[1:], values[-1])])
 
 
 def careful_slopes(bins: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -190,7 +204,7 @@ def careful_slopes(bins: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def _layout(map_: MonotoneMap, *, inverse: bool) -> tuple[Any, Any, Any, list[float]]:
     """Return a map's edges, its bins, its guide table and its numbers for the compiled loop."""
-    bins, *scales = straight_pieces(map_, inverse=inverse)
+    bins, *scales = _pieces_of_inverse(map_) if inverse else straight_pieces(map_)
     edges = np.ascontiguousarray(bins[:, 0])
     outputs = map_.edges if inverse else map_.values
     ends = [outputs[0], outputs[-1]] if len(outputs) else [np.nan, np.nan]
@@ -217,11 +231,11 @@ def _scaled_inward(numbers: NDArray[np.float64], scale: float) -> NDArray[np.flo
     return np.clip(scaled, scaled[0], scaled[-1])
 
 
-def _slope_scale(edges: NDArray[np.float64], values: NDArray[np.float64], *, keep_steep: bool) -> float:
+def _slope_scale(edges: NDArray[np.float64], values: NDArray[np.float64]) -> float:
     """Return a power of two for the outputs with which slopes have all their digits.
 
-    Where no power of two does that for the steepest and for the flattest piece, one of them is kept: that of
-    the longest bin of the map, which is steep in its inverse and flat in itself.
+    Where no power of two does that for the steepest and for the flattest piece, the flattest is kept, which
+    is that of the longest bin.
     """
     rises, lengths = np.diff(values), np.diff(edges)
     sloped = (rises > 0) & (lengths > 0)
@@ -230,10 +244,7 @@ def _slope_scale(edges: NDArray[np.float64], values: NDArray[np.float64], *, kee
     exponent = (np.frexp(rises)[1] - np.frexp(lengths)[1])[sloped]
     # By how much slopes may fall before the flattest, and rise before the steepest, loses digits.
     fall, rise = int(exponent.min()) + _LARGEST_EXPONENT, _LARGEST_EXPONENT - int(exponent.max())
-    if keep_steep:
-        shift = rise if rise < 0 else min(max(-fall, 0), rise)
-    else:
-        shift = -fall if fall < 0 else -min(max(-rise, 0), fall)
+    shift = -fall if fall < 0 else -min(max(-rise, 0), fall)
     largest = int(np.frexp(max(abs(values[0]), abs(values[-1])))[1])
     return 2.0 ** max(min(shift, _MOST_SCALE, max(_LARGEST_EXPONENT - largest, 0)), -_MOST_SCALE)
 

@@ -56,9 +56,10 @@ def steepest_share(column: ColumnFit) -> float:
     in part.
     """
     lengths = range_shares(column.edges)
-    steepness = np.divide(
-        column.variation, lengths, out=np.full_like(lengths, np.inf), where=lengths > np.finfo(float).tiny
-    )
+    with np.errstate(over="ignore"):  # a bin that is too short for its steepness to be a number is steepest
+        steepness = np.divide(
+            column.variation, lengths, out=np.full_like(lengths, np.inf), where=lengths > np.finfo(float).tiny
+        )
     order = np.argsort(-steepness, kind="stable")
     rows, widths = column.bin_weight[order], column.widths[order]
     room = np.clip(_STEEP_SHARE - (np.cumsum(rows) - rows), 0.0, rows)

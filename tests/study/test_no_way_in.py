@@ -1,10 +1,7 @@
 """Files from strangers: whatever is in them, they are read or refused in words, and nothing else happens."""
 
 import json
-import os
 import string
-import sys
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -187,69 +184,3 @@ def test_numbers_of_results_that_are_none(column: str, value: str, tmp_path: Pat
     STUDIES["one panel"].assign(**{column: value}).to_csv(path, index=False)
     with pytest.raises(StudyError, match=rf"r\.csv: the column {column} must hold numbers"):
         read_results(path)
-
-
-HOSTILE = ["../../out", "/etc/x", "a/b", "a\\b", "a\nb", "<b>x</b>", "q\"u'o", "$(touch x)", "-rf", "..", "~"]
-
-
-@pytest.fixture
-def opened(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
-    """Every path that is opened for writing, made or renamed while the test runs."""
-    seen: list[str] = []
-    watching = True
-
-    def note(event: str, arguments: tuple[Any, ...]) -> None:
-        if not watching:
-            return
-        if event == "open" and isinstance(arguments[2], int) and arguments[2] & (os.O_WRONLY | os.O_RDWR):
-            seen.append(os.fspath(arguments[0]) if not isinstance(arguments[0], int) else "")
-        elif event in ("os.mkdir", "os.rename", "os.symlink", "os.link"):
-            seen.append(str(arguments[1] if event != "os.mkdir" else arguments[0]))
-        elif event in ("subprocess.Popen", "os.system", "os.exec", "os.posix_spawn"):
-            seen.append(f"!{event}")
-
-    sys.addaudithook(note)
-    yield seen
-    watching = False
-
-
-def report_files(path: Path, out: Path) -> None:
-    from tabstretch.study.report import material_of_results, write_report, write_tables
-
-    found = material_of_results(path)
-    write_report(found, out / "report.html")
-    for format in ("csv", "markdown", "latex", "parquet"):
-        write_tables(found, out / format, format)
-
-
-def split_files(path: Path, out: Path) -> None:
-    from types import SimpleNamespace
-
-    from tabstretch.study.datasets.records import SplitRecord
-    from tabstretch.study.results import write_splits
-
-    entries = {
-        name: SimpleNamespace(name=name, split=SplitRecord(name, name, "", {"train": 1}, None))
-        for name in HOSTILE
-    }
-    written = write_splits(SimpleNamespace(dataset_entries=lambda: entries), out)  # type: ignore[arg-type]
-    assert len(set(written)) == len(HOSTILE)
-
-
-@pytest.mark.parametrize("writer", [report_files, split_files])
-def test_names_stay_in_the_output_folder(
-    writer: Callable[[Path, Path], None], tmp_path: Path, opened: list[str]
-) -> None:
-    rows = [STUDIES["one panel"].assign(dataset=name, model=HOSTILE[0]) for name in HOSTILE[:3]]
-    results, out = tmp_path / "in" / "results.csv", tmp_path / "out"
-    results.parent.mkdir()
-    out.mkdir()
-    pd.concat(rows).to_csv(results, index=False)
-    opened.clear()
-    writer(results, out)
-    assert opened
-    # matplotlib and fontconfig keep caches of their own, whatever is drawn.
-    caches = ("matplotlib", "fontconfig", "__pycache__", "/dev/null")
-    ours = [path for path in opened if not any(cache in path for cache in caches)]
-    elsewhere = [path for path in ours if not path.startswith(str(out))]
-    assert elsewhere == []

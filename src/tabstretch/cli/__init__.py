@@ -18,6 +18,7 @@ import sys
 from collections.abc import Sequence
 
 from tabstretch import __version__
+from tabstretch._terminal import tell
 from tabstretch.cli.analyses import add_marginal, add_noise, add_report
 from tabstretch.cli.arguments import CommandError
 from tabstretch.cli.comparing import add_compare
@@ -74,7 +75,7 @@ def _run(chosen: argparse.Namespace, interruption: Interruption) -> int:
         if isinstance(error, BrokenPipeError):  # the reader of our output has seen enough
             sys.stderr.close()
         elif (explanation := _explanation(error)) is not None:
-            print(f"tabstretch: {explanation}", file=sys.stderr)
+            tell(f"tabstretch: {explanation}", file=sys.stderr)
         else:
             raise  # a fault of ours, whose trace is worth seeing
         return 1

@@ -6,6 +6,7 @@ import argparse
 from functools import partial
 from pathlib import Path
 
+from tabstretch._terminal import tell
 from tabstretch.cli.arguments import Verbs, add_workers, names, numbers
 
 
@@ -54,13 +55,13 @@ def _report(verb: argparse.ArgumentParser, chosen: argparse.Namespace) -> None:
     )
     if chosen.format == "html":
         report.write_report(material, chosen.output)
-        print(f"{len(material.results)} runs in {chosen.output}")
+        tell(f"{len(material.results)} runs in {chosen.output}")
     elif chosen.format in report.FIGURE_FORMATS:
         paths = report.write_figures(material, chosen.output, chosen.format)
-        print(f"{len(paths)} figures in {chosen.output}")
+        tell(f"{len(paths)} figures in {chosen.output}")
     else:
         paths = report.write_tables(material, chosen.output, chosen.format)
-        print(f"{len(paths)} tables in {chosen.output}")
+        tell(f"{len(paths)} tables in {chosen.output}")
 
 
 def add_marginal(verbs: Verbs) -> None:
@@ -101,7 +102,7 @@ def _marginal(chosen: argparse.Namespace) -> None:
     marginals = measured(chosen.data, Path(), chosen.variant)
     sheet = marginal_sheet(marginals)
     (other,) = set(VARIANTS) - {chosen.variant}
-    print("\n".join([*pipe_table(sheet), "", f"{sheet.caption} The other way: --variant {other}"]))
+    tell("\n".join([*pipe_table(sheet), "", f"{sheet.caption} The other way: --variant {other}"]))
     if chosen.output is not None:
         write_data(sheet, chosen.output)
     if chosen.figure is not None:
@@ -158,6 +159,6 @@ def _noise(chosen: argparse.Namespace) -> None:
     )
     ranks = noise_ranks(results)
     figure = chosen.figure or plan.with_suffix(".svg")
-    print("\n".join(pipe_table(noise_sheet(ranks[ranks["dataset"] == "all"]))))
+    tell("\n".join(pipe_table(noise_sheet(ranks[ranks["dataset"] == "all"]))))
     write_figure(draw_noise_ranks(short_names(ranks)), figure)
-    print(f"\nmean ranks, 1 is best; drawn in {figure}. More: tabstretch report {plan} -o report.html")
+    tell(f"\nmean ranks, 1 is best; drawn in {figure}. More: tabstretch report {plan} -o report.html")

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from tabstretch._loading import load
+from tabstretch._terminal import tell
 
 Verbs: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
@@ -38,7 +39,7 @@ def mended_by_user(run: Callable[[argparse.Namespace], None]) -> Callable[[argpa
 
 
 def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
-    print(f"tabstretch: warning: {' '.join(str(message).split())}", file=sys.stderr)
+    tell(f"tabstretch: warning: {' '.join(str(message).split())}", file=sys.stderr)
 
 
 def _one_line(error: Exception) -> str:

@@ -19,6 +19,7 @@ from tabstretch._map_display import draw_maps, map_picture
 from tabstretch._sources import shortened
 from tabstretch._sql import DIALECTS
 from tabstretch._tables import fitted_stretch
+from tabstretch._terminal import tell
 from tabstretch.cli.arguments import Verbs, add_map, check_ending, check_output, mended_by_user, read_map
 
 _PICTURES = (".png", ".svg", ".pdf")
@@ -63,7 +64,7 @@ def _plot(chosen: argparse.Namespace) -> None:
         # A letter that the font lacks is a box, and a name that is too long is cut.
         warnings.filterwarnings("ignore", "Glyph .* missing from|constrained_layout not applied")
         figure.savefig(temporary, format=output.suffix[1:].lower(), dpi=120)
-    print(f"drawn in {output}")
+    tell(f"drawn in {output}")
 
 
 def _chosen_columns(stretch: BaseStretch, features: list[str] | None) -> list[int]:
@@ -137,7 +138,7 @@ def _export(verb: argparse.ArgumentParser, chosen: argparse.Namespace) -> None:
         return
     with written_whole(output) as temporary:
         temporary.write_bytes(content)
-    print(f"{chosen.to} in {output}")
+    tell(f"{chosen.to} in {output}")
 
 
 def sql_statement(estimator: Any, dialect: str, table: str) -> str:

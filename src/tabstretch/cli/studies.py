@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from tabstretch._terminal import tell
 from tabstretch.cli.arguments import Verbs, add_plan, add_workers, study_of
 
 
@@ -67,7 +68,7 @@ def _results(chosen: argparse.Namespace) -> None:
     with study_of(chosen) as (_, store):
         table = results_table(store)
     write_table(table, chosen.output)
-    print(f"{len(table)} rows in {chosen.output}")
+    tell(f"{len(table)} rows in {chosen.output}")
 
 
 def add_splits(verbs: Verbs) -> None:
@@ -85,4 +86,4 @@ def _splits(chosen: argparse.Namespace) -> None:
 
     with study_of(chosen) as (_, store):
         for path in write_splits(store, chosen.output):
-            print(path)
+            tell(str(path))

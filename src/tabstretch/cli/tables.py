@@ -16,6 +16,7 @@ from tabstretch._rewriting import backward, forward, rewrite_source
 from tabstretch._sources import CSV_ENDINGS, PARQUET_ENDINGS, ParquetSource, Source, find_files, shortened
 from tabstretch._tables import fitted_stretch
 from tabstretch._target import TARGET_TYPES
+from tabstretch._terminal import printable, tell
 from tabstretch._transformers import StretchTransformer, SupervisedStretchTransformer
 from tabstretch.cli.arguments import (
     Verbs,
@@ -178,20 +179,20 @@ def _transformer(verb: argparse.ArgumentParser, chosen: argparse.Namespace) -> A
 
 def _print_fit(stretch: Any, source: Source, chosen: argparse.Namespace) -> None:
     names = list(stretch.feature_names_in_)
-    by = f" by {', '.join(chosen.target)} ({stretch.target_type_})" if chosen.target else ""
-    print(f"{_counted(len(names), 'column')} stretched{by}, {_counted(source.n_rows, 'row')}")
-    rows = list(zip(names, stretch.n_bins_, stretch.fallback_, strict=True))[:_COLUMNS_SHOWN]
+    by = f" by {', '.join(map(printable, chosen.target))} ({stretch.target_type_})" if chosen.target else ""
+    tell(f"{_counted(len(names), 'column')} stretched{by}, {_counted(source.n_rows, 'row')}")
+    rows = list(zip(map(printable, names), stretch.n_bins_, stretch.fallback_, strict=True))[:_COLUMNS_SHOWN]
     width = max(len("column"), *(len(name) for name, _, _ in rows))
-    print(f"  {'column':<{width}}  bins")
+    tell(f"  {'column':<{width}}  bins")
     for name, n_bins, fallback in rows:
-        print(f"  {name:<{width}}  {n_bins:>4}  {fallback or ''}".rstrip())
+        tell(f"  {name:<{width}}  {n_bins:>4}  {fallback or ''}".rstrip())
     if len(names) > len(rows):
-        print(f"  … and {len(names) - len(rows)} more")
+        tell(f"  … and {len(names) - len(rows)} more")
     used = {*names, *chosen.target, chosen.weight}
     others = [name for name in source.schema.names if name not in used]
     if others:
-        print(f"left alone: {shortened(others)}")
-    print(f"map in {chosen.output}")
+        tell(f"left alone: {shortened(others)}")
+    tell(f"map in {chosen.output}")
 
 
 def _counted(number: int, what: str) -> str:
@@ -227,7 +228,7 @@ def _transform(chosen: argparse.Namespace) -> None:
     learned = () if _is_csv(chosen.output) else None
     source = open_source(paths, chosen, numbers=rewriting.inputs, learned=learned)
     rewrite_source(source, rewriting, chosen.output, _dialect(chosen))
-    print(f"{_counted(source.n_rows, 'row')} in {chosen.output}")
+    tell(f"{_counted(source.n_rows, 'row')} in {chosen.output}")
 
 
 def data_files(data: list[str]) -> list[str]:

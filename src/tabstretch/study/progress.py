@@ -16,6 +16,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from tabstretch._terminal import printable, tell
 from tabstretch.study.jobs import Job, Outcome
 from tabstretch.study.metrics import main_metric
 from tabstretch.study.plan import CellKey, StudyPlan
@@ -88,11 +89,12 @@ class Lines(Shown):
         left = self.tally.seconds_left()
         rest = f", about {duration(left)} left" if left else ""
         counts = f"{self.tally.runs_done}/{self.tally.n_runs}"
-        self.message(f"[{counts}{rest}] {cell}: {summary(self.tally.tasks[cell.dataset], records)}")
+        found = summary(self.tally.tasks[cell.dataset], records)
+        self.message(f"[{counts}{rest}] {printable(str(cell))}: {found}")
 
     def message(self, text: str) -> None:
         """Print a line at once."""
-        print(text, file=self._stream, flush=True)
+        tell(text, self._stream)
 
 
 class Screen(Shown):
@@ -107,7 +109,7 @@ class Screen(Shown):
 
     def message(self, text: str) -> None:
         """Print a line above the view."""
-        self._console.print(escape(text))
+        self._console.print(escape(printable(text)))
 
     def render(self) -> Group:
         """Return the view of this moment."""
@@ -139,7 +141,7 @@ class Screen(Shown):
         best = self.tally.best()
         for row in best[-_SHOWN:]:
             cell = row.cell
-            names = (escape(cell.dataset), cell.model, cell.transformation)
+            names = (escape(printable(cell.dataset)), cell.model, cell.transformation)
             table.add_row(*names, row.metric, f"{row.score:.4f}")
         return table
 
@@ -159,7 +161,7 @@ def open_progress(plan: StudyPlan, store: StudyStorage, *, enabled: bool) -> Gen
 
 def _listed(what: str, cells: Sequence[CellKey]) -> str:
     more = f" and {len(cells) - _SHOWN} more" if len(cells) > _SHOWN else ""
-    return f"{what}: {', '.join(map(str, cells[:_SHOWN]))}{more}" if cells else ""
+    return f"{what}: {', '.join(printable(str(cell)) for cell in cells[:_SHOWN])}{more}" if cells else ""
 
 
 def summary(task: str, records: Sequence[RunRecord]) -> str:

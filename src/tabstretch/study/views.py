@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from tabstretch._terminal import printable
 from tabstretch.study.plan import StudyPlan
 from tabstretch.study.statistics import mean_ranks, normalised_scores
 from tabstretch.study.storage import StudyStorage
@@ -27,20 +28,20 @@ def print_status(plan: StudyPlan, store: StudyStorage, console: Console | None =
     """Print where a study stands."""
     console = console or Console()
     counted = tally(plan, store)
-    console.print(f"[bold]{escape(plan.name)}[/bold] in {escape(store.place)}", highlight=False)
+    console.print(f"[bold]{_shown(plan.name)}[/bold] in {_shown(store.place)}", highlight=False)
     parts = [f"{counted.runs_done} of {counted.n_runs} runs stored", f"{counted.runs_failed} failed"]
     if plan.trials:
         parts.append(f"{counted.trainings_done} of {counted.n_trainings} trainings (trials included)")
     console.print(", ".join(parts), highlight=False)
     working = [str(cell) for cell, elsewhere in store.claimed().items() if elsewhere]
     if working:
-        console.print(f"at work on {escape(', '.join(sorted(working)))}", highlight=False)
+        console.print(f"at work on {_shown(', '.join(sorted(working)))}", highlight=False)
     best = counted.best()
     if best:
         table = _table(["data set", "best so far", "network", "metric"], ["mean"])
         for row in best:
             cell = row.cell
-            names = (escape(cell.dataset), cell.transformation, cell.model, row.metric)
+            names = (_shown(cell.dataset), cell.transformation, cell.model, row.metric)
             table.add_row(*names, f"{row.score:.4f}")
         console.print(table)
 
@@ -60,7 +61,7 @@ def print_summary(results: pd.DataFrame, console: Console | None = None) -> None
         console.print(f"{len(failed)} of {len(results)} runs failed, for example:", highlight=False)
         for row in failed.drop_duplicates("error").head(3).itertuples():
             name = f"{row.dataset}/{row.model}/{row.transformation} seed {row.seed}"
-            console.print(f"  {escape(name)}: {escape(str(row.error))}", highlight=False)
+            console.print(f"  {_shown(name)}: {_shown(str(row.error))}", highlight=False)
 
 
 def _print_panels(results: pd.DataFrame, metric: str, console: Console) -> None:
@@ -68,7 +69,7 @@ def _print_panels(results: pd.DataFrame, metric: str, console: Console) -> None:
     headings, scores = [], []
     for _, panel in results.groupby(_PANEL, sort=False):
         dataset, model, noise = panel[_PANEL].iloc[0]
-        headings.append(f"{escape(str(dataset))}\n{model}" + (f"\nnoise {noise:g}" if noise > 0 else ""))
+        headings.append(f"{_shown(str(dataset))}\n{model}" + (f"\nnoise {noise:g}" if noise > 0 else ""))
         scores.append(panel.groupby("transformation")[metric].agg(["mean", "std"]))
     table = _table(["transformation"], headings)
     for name in dict.fromkeys(results["transformation"]):
@@ -120,7 +121,7 @@ def print_comparison(found: Comparison, console: Console | None = None) -> None:
     failed = int((found.results["status"] != "ok").sum())
     if failed:
         console.print(f"{failed} of {len(found.results)} runs failed; results.csv says why", highlight=False)
-    path = escape(str(found.pipeline_path))
+    path = _shown(str(found.pipeline_path))
     console.print(
         f"The chosen pipeline is in {path}: joblib.load(…).predict(frame)", highlight=False, soft_wrap=True
     )
@@ -141,6 +142,11 @@ def _verdict_in_words(found: Comparison) -> str:
         f"{worse} of {len(others)} others are worse, {better} better and {equal} no different."
     )
     return " ".join(words)
+
+
+def _shown(name: str) -> str:
+    """Return a name as it is printed: neither markup nor orders to the terminal."""
+    return escape(printable(name))
 
 
 def _table(left: list[str], right: list[str]) -> Table:
