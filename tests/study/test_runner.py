@@ -2,6 +2,8 @@
 
 import itertools
 import json
+import sqlite3
+from contextlib import closing
 from dataclasses import replace
 
 import numpy as np
@@ -87,6 +89,21 @@ def test_what_is_finished_is_not_run_again(tmp_path, jobs):
     second = run(plan_in(tmp_path))
     assert len(jobs) == n_jobs > 0
     pd.testing.assert_frame_equal(first, second)
+
+
+def test_a_finished_study_gives_back_what_a_dead_coordinator_had(tmp_path):
+    """It died, or lost its server, between the last row and the end: nobody will want that cell again."""
+    plan = plan_in(tmp_path, datasets=("sklearn:wine",), transformations=("standard",), seeds=1)
+    run(plan)
+    path = tmp_path / "example.db"
+    cell = "SELECT study_id, dataset, model, transformation, noise, 7 FROM tabstretch_runs"
+    with closing(sqlite3.connect(path)) as database, database:
+        database.execute("INSERT INTO tabstretch_coordinators (owner, host, pid) VALUES (7, 'gone', 1)")
+        database.execute(f"INSERT INTO tabstretch_claims {cell}")
+    run(plan)
+    with closing(sqlite3.connect(path)) as database:
+        assert database.execute("SELECT * FROM tabstretch_claims").fetchall() == []
+        assert database.execute("SELECT * FROM tabstretch_coordinators").fetchall() == []
 
 
 def test_trials_never_see_the_test_part(tmp_path, jobs, small_space):

@@ -84,6 +84,7 @@ def run_study(
     storage = storage or str(plan.folder / f"{plan.name}.db")
     n_workers = max(1, joblib.cpu_count() // threads) if workers is None else workers
     with _quiet_optuna(), _opened(storage, plan) as store:
+        store.tidy_up()  # also where nothing is left to run
         if retry_failed:
             _forget_failed(plan, store)
         study = _Study(plan, store, _registered(plan, store), threads)

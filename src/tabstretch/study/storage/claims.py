@@ -76,6 +76,12 @@ class Claims:
         held = self._held()
         return [(row, row.owner != held.owner and self._lives(row.owner, held)) for row in rows]
 
+    def tidy_up(self) -> None:
+        """Forget coordinators that died, if any has left a claim; nobody may want its cell again."""
+        count = select(func.count()).select_from(tables.claims)
+        if self._database.transact(lambda connection: connection.execute(count).scalar_one()):
+            self._forget_dead(self._held())
+
     def close(self) -> None:
         """Give up every claim, and the lock."""
         if self._lock is not None:

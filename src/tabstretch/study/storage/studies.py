@@ -233,6 +233,10 @@ class StudyStorage:
         """Tell whether a cell is still this coordinator's: ask before writing what was computed."""
         return self._claims.has(self._key(cell))
 
+    def tidy_up(self) -> None:
+        """Give back the cells of coordinators that died."""
+        self._claims.tidy_up()
+
     def claimed(self) -> dict[CellKey, bool]:
         """Return the cells that somebody works on, and whether that is another coordinator that lives."""
         return {_cell_of(row): elsewhere for row, elsewhere in self._claims.of_study(self.study_id)}
