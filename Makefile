@@ -19,7 +19,7 @@ CHECK_PYTHON = $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' |
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo docs test test-oldest torture faults lint types bench bench-study bench-report clean
+.PHONY: help demo dist docs test test-oldest torture faults lint types bench bench-study bench-report clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -70,6 +70,11 @@ bench-study: $(READY)  ## measure the study's own cost over bare training
 
 bench-report: $(READY)  ## measure the report of a full-size study
 	$(VENV)/bin/python benchmarks/report.py
+
+dist: $(READY)  ## build the wheel and the source distribution into dist, and check what such hold
+	rm -rf dist
+	$(VENV)/bin/python -m hatchling build --directory dist
+	$(VENV)/bin/python -m pytest -q tests/test_distribution.py
 
 # The sequence of faults is drawn with a seed: make faults SEED=1 FAULTS=100
 SEED   ?= 0
