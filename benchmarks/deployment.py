@@ -13,7 +13,7 @@ import argparse
 import contextlib
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -36,6 +36,15 @@ def seconds(job: Callable[[], Any], repeats: int) -> float:
         job()
         times.append(time.perf_counter() - start)
     return min(times)
+
+
+def show_rounds(what: str, n_bins: int, jobs: Sequence[Callable[[], Any]], values: int, repeats: int) -> None:
+    """Time two jobs in turns; print their median times and the ratios of the turns, with the middle half."""
+    rounds = np.array([[seconds(job, 1) for job in jobs] for _ in range(repeats)])
+    first, second = np.median(rounds, axis=0) / values * 1e9
+    low, middle, high = np.percentile(rounds[:, 1] / rounds[:, 0], [25, 50, 75])
+    ratio = f"x {middle:.2f} ({low:.2f} to {high:.2f})"
+    print(f"{what:<44}{n_bins:>6} bins {first:>9.1f} ns {second:>9.1f} ns   {ratio}")
 
 
 def show(what: str, n_bins: int, ours: float, theirs: float, values: int) -> None:
@@ -61,8 +70,8 @@ def measure_onnx(X: np.ndarray, n_bins: int, repeats: int) -> None:
         for model in models
     )
     np.testing.assert_allclose(naive.run(None, {"X": rows})[0], ours.run(None, {"X": rows})[0], atol=1e-12)
-    times = [seconds(lambda run=run: run.run(None, {"X": rows}), repeats) for run in (ours, naive)]
-    show("ONNX: ours, naive expansion", n_bins, *times, rows.size)
+    jobs = [lambda run=run: run.run(None, {"X": rows}) for run in (ours, naive)]
+    show_rounds("ONNX: ours, naive expansion", n_bins, jobs, rows.size, repeats)
     whole = seconds(lambda: ours.run(None, {"X": X}), repeats)
     estimator = seconds(lambda: stretch.transform(X), repeats)
     show("ONNX: estimator, ours", n_bins, estimator, whole, X.size)

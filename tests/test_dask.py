@@ -134,6 +134,22 @@ def test_errors_name_the_partition() -> None:
         tabstretch_dask.fit(StretchTransformer(), FRAME)
     with pytest.raises(TypeError, match="transformer must be"):
         tabstretch_dask.fit("rank", frame)
+    with pytest.raises(ValueError, match=r"X lacks the columns \['z'\]; it has \['normal'"):
+        tabstretch_dask.fit(within_fold(), frame, "z")
+    with pytest.raises(ValueError, match=r"each column has one part, got \['y'\]"):
+        tabstretch_dask.fit(within_fold(), frame, "y", sample_weight="y")
+    with pytest.raises(TypeError, match=r"X has no columns named \['y'\]: give y and sample_weight as Dask"):
+        tabstretch_dask.fit(within_fold(), frame.to_dask_array(), "y")
+
+
+def test_an_estimator_never_fetches_a_collection() -> None:
+    """It would lose the names of columns too, and stretch them in the wrong order."""
+    frame, stretch = dask_frame()[list(NAMES)], StretchTransformer().fit(FRAME[list(NAMES)])
+    for given in (frame[list(NAMES)[::-1]], frame.to_dask_array()):
+        with pytest.raises(TypeError, match=r"tabstretch\.dask\.transform work where it is"):
+            stretch.transform(given)
+        with pytest.raises(TypeError, match=r"tabstretch\.dask\.fit"):
+            StretchTransformer().fit(given)
 
 
 @contextmanager

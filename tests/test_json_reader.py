@@ -119,6 +119,16 @@ CLASSES = ("target", "classes")
         (CLASSES, [], "target.classes must be one list of labels for a binary target"),
         ((*CLASSES, 0, "dtype"), "O8,O8", r"target.classes\[0\].dtype must be a type of labels"),
         ((*CLASSES, 0, "labels"), [1], r"target.classes\[0\].labels\[0\] must be a label of type bool"),
+        (
+            (*CLASSES, 0),
+            {"dtype": "str", "labels": ["a", "a"]},
+            r"labels must be an array of labels that differ",
+        ),
+        (
+            (*CLASSES, 0),
+            {"dtype": "int8", "labels": [2, 1]},
+            r"labels that differ, in their order, got \[2, 1\]",
+        ),
         ((*CLASSES, 0), {"dtype": "int8", "labels": [1, 999]}, r"labels\[1\] must be a label of type int8"),
         (
             (*CLASSES, 0),

@@ -217,3 +217,15 @@ def test_encoding_equals_the_oracles() -> None:
     assert three.codes is not None
     assert_array_equal(np.eye(3)[three.codes], naive_encoding(LETTERS, "classes"))
     assert_array_equal(three.labels, LEVEL)
+
+
+@pytest.mark.parametrize("target_type", ["continuous", "continuous-multioutput", "multilabel-indicator"])
+@pytest.mark.parametrize("y", [WORDS, WORDS.astype(object)], ids=["str", "object"])
+def test_text_is_no_number(y: Any, target_type: str) -> None:
+    error = (
+        f"target_type='{target_type}' needs numbers, but y holds text .*'(no|yes)'.*'multiclass' for labels"
+    )
+    with pytest.raises(ValueError, match=error):
+        fit(y, target_type=target_type)
+    with pytest.raises(ValueError, match=error):
+        SupervisedStretchTransformer(target_type=target_type).fit_batches([(X, y)])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -164,7 +165,10 @@ def _read_labels(node: Node) -> NDArray[Any]:
     for item in members["labels"].items():
         if not _is_label(item.value, dtype):
             item.fail(f"a label of type {dtype}")
-    return np.array(members["labels"].value, dtype=dtype)
+    labels = members["labels"].value
+    if any(later <= label for label, later in pairwise(labels)):
+        members["labels"].fail("an array of labels that differ, in their order")
+    return np.array(labels, dtype=dtype)
 
 
 def _is_label(value: Any, dtype: str) -> bool:

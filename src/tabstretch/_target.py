@@ -85,6 +85,8 @@ def resolve_target_type(y: NDArray[Any], target_type: str) -> str:
     if target_type not in ("auto", *TARGET_TYPES):
         raise ValueError(f"target_type must be 'auto' or one of {TARGET_TYPES}, got {target_type!r}")
     columns = y.shape[1] if y.ndim == 2 else 1
+    if target_type in (*REGRESSION, "multilabel-indicator"):
+        _check_numbers(y, target_type)
     if target_type == "auto":
         with np.errstate(all="ignore"):  # it compares numbers with their integer parts, which may overflow
             kind = str(type_of_target(y, input_name="y"))
@@ -99,6 +101,17 @@ def resolve_target_type(y: NDArray[Any], target_type: str) -> str:
     if target_type in ("binary", "multiclass") and columns > 1:
         raise ValueError(f"target_type={target_type!r} needs one target column, got y of shape {y.shape}")
     return target_type
+
+
+def _check_numbers(y: NDArray[Any], target_type: str) -> None:
+    """Refuse text that cannot be read as numbers."""
+    try:
+        y.astype(np.float64, copy=False)
+    except ValueError as error:
+        raise ValueError(
+            f"target_type={target_type!r} needs numbers, but y holds text ({error}): "
+            "say target_type='multiclass' for labels"
+        ) from None
 
 
 def encode_target(y: NDArray[Any], kind: str, weight: NDArray[np.float64] | None = None) -> Target:

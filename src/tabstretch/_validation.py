@@ -18,6 +18,12 @@ _WEIGHTS = 1e-30, 1e30
 
 def check_matrix(estimator: BaseEstimator, X: Any, *, reset: bool) -> NDArray[Any]:
     """Return X as a float32 or float64 matrix, NaN allowed, or say which column is wrong and why."""
+    if type(X).__module__.partition(".")[0] in ("dask", "dask_expr"):
+        # numpy would fetch it all, and forget the names of its columns.
+        raise TypeError(
+            "X is a Dask collection: tabstretch.dask.fit and tabstretch.dask.transform work where it is, "
+            "and X.compute() fetches it"
+        )
     for name, column in named_columns(X):
         if is_temporal(column):
             raise ValueError(

@@ -17,6 +17,7 @@ from tabstretch._base import BaseStretch
 from tabstretch._batches import check_batch
 from tabstretch._extras import import_extra
 from tabstretch._parts import Plan, Request, TablePart, compress, make_plan, merge_tables
+from tabstretch._sources import shortened
 
 dask = import_extra("dask", "dask")
 
@@ -56,6 +57,7 @@ def fit(transformer: Any, X: Any, y: Any = None, sample_weight: Any = None, clie
     request = transformer._request()
     scout = clone(transformer)
     read = partial(_read, scout, request, *(_named(part) for part in (y, sample_weight)))
+    _check_named(X, y, sample_weight)
     partitions = _partitions(X, y, sample_weight)
     plan = _first_plan(read, partitions, request, client)
     # Delayed once: the plan goes to each worker once, not into every task.
@@ -122,6 +124,19 @@ def _is_array(X: Any) -> bool:
 def _named(part: Any) -> Any:
     """Return the names of columns, if these were given; else None."""
     return part if isinstance(part, (str, list, tuple)) else None
+
+
+def _check_named(X: Any, y: Any, sample_weight: Any) -> None:
+    """Check that X has the columns that were named, once each."""
+    names = [name for part in (y, sample_weight) if _named(part) is not None for name in _as_list(part)]
+    if names and not hasattr(X, "columns"):
+        raise TypeError(f"X has no columns named {names}: give y and sample_weight as Dask Arrays")
+    missing = [name for name in names if name not in X.columns]
+    if missing:
+        raise ValueError(f"X lacks the columns {shortened(missing)}; it has {shortened(list(X.columns))}")
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise ValueError(f"each column has one part, got {twice} more than once")
 
 
 def _partitions(X: Any, y: Any, sample_weight: Any) -> list[tuple[Any, Any, Any]]:
