@@ -114,6 +114,12 @@ def test_plot(ending: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert Path(f"map.{ending}").read_bytes().startswith(starts[ending])
 
 
+def test_a_map_with_a_name_in_capitals(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    os.rename("views.json", "VIEWS.JSON")
+    run("export", "VIEWS.JSON", "--to", "sql")
+    assert capsys.readouterr().out.startswith("SELECT")
+
+
 def test_plot_draws_all_columns_beside_the_map(folder: Path) -> None:
     pytest.importorskip("matplotlib")
     os.mkdir("maps")

@@ -179,6 +179,14 @@ def test_a_table_is_kept_with_its_other_columns(tmp_path: Path) -> None:
     assert clone(loaded).fit(frame).stretch_.maps_ == table.stretch_.maps_
 
 
+def test_equal_names_are_refused(tmp_path: Path) -> None:
+    stretch = StretchTransformer().fit(np.arange(10.0).reshape(5, 2))
+    stretch.feature_names_in_ = np.array(["a", "a"], dtype=object)  # as older scikit-learns let pass
+    with pytest.raises(ValueError, match=r"columns have the same name, \['a'\]: rename them"):
+        stretch.to_json(tmp_path / "map.json")
+    assert not any(tmp_path.iterdir())
+
+
 def test_what_has_no_json_form() -> None:
     class Mine(StretchTransformer):
         pass

@@ -78,6 +78,7 @@ VALUES = (*EDGES[:-1], "values")
         (("columns",), None, "columns must be an array, got None"),
         (("columns", 0, "name"), None, r"columns\[0\].name must be a string"),
         (("columns", 0, "name"), 7, r"columns\[0\].name must be a string"),
+        (("columns", 1, "name"), "normal", r"columns\[1\].name must be a name that no other .* got 'normal'"),
         (("columns", 0, "fallback"), 7, r"columns\[0\] \('normal'\).fallback must be a string"),
         (EDGES, [0, 1], r"columns\[1\] \('ties'\).maps.blend: values must be as many as edges"),
         (EDGES, [3, 2, 1, 0], r"columns\[1\] \('ties'\).maps.blend: edges must be strictly increasing"),

@@ -113,6 +113,38 @@ def test_progress_is_shown_on_terminals_only(monkeypatch: pytest.MonkeyPatch) ->
         assert bool(screen.getvalue()) == terminal
 
 
+def test_a_folder_whose_name_looks_like_a_pattern(tmp_path: Path) -> None:
+    folder = tmp_path / "data[1]*"
+    folder.mkdir()
+    pq.write_table(pa.table({"x": X[:, 0]}), folder / "a.parquet")
+    assert fit_parquet(folder).n_features_in_ == 1
+
+
+@pytest.mark.parametrize(
+    ("part", "values", "error"),
+    [
+        ("target", [*Y[:2999], None], "column 'z', the target, holds nothing in row 3000: leave out rows"),
+        ("target", [*Y[:2999], np.nan], "column 'z', the target, holds nan in row 3000: leave out rows"),
+        ("target", [*Y[:2999], -np.inf], "column 'z', the target, holds -inf in row 3000: leave out rows"),
+        ("target", [*["a", "b"] * 1499, "a", None], "column 'z', the target, holds nothing in row 3000"),
+        ("weight", [1.0] * 2999 + [-2.0], "column 'z', the weight, holds -2.0 in row 3000: put a finite"),
+        ("weight", [1.0] * 2999 + [None], "column 'z', the weight, holds nan in row 3000: put a finite"),
+        ("weight", [0] * 3000, "column 'z', the weight, is zero in all rows"),
+    ],
+)
+def test_what_is_wrong_with_target_or_weight_is_named_with_its_row(
+    part: str, values: list[Any], error: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small_blocks(monkeypatch)
+    path = tmp_path / "wrong.parquet"
+    pq.write_table(
+        pa.table({"x": X[:3000, 0], "y": Y[:3000], "z": pa.array(values)}), path, row_group_size=1300
+    )
+    options = {"target": "y", part: "z"}
+    with pytest.raises(ValueError, match=error):
+        fit_parquet(path, columns=["x"], transformer=within_fold(), **options)
+
+
 @pytest.mark.parametrize("row", [0, 2047, 2048, 5999])
 def test_an_infinite_number_is_named_with_its_row(
     row: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -138,6 +138,11 @@ def _set_names(stretch: Any, columns: list[Node]) -> list[str | None]:
     if all(name.value is None for name in names):
         return [None] * len(names)
     stretch.feature_names_in_ = np.array([name.text() for name in names], dtype=object)
+    seen: set[str] = set()
+    for name in names:
+        if name.value in seen:
+            name.fail("a name that no other column has")
+        seen.add(name.value)
     return list(stretch.feature_names_in_)
 
 

@@ -119,24 +119,56 @@ class TrainingColumns:
         yield from _read_ahead(self._arrays())
 
     def _arrays(self) -> Iterator[tuple[int, tuple[Any, Any, Any]]]:
-        row, size = 0, block_rows(len(self._columns))
+        row, size, nothing = 0, block_rows(len(self._columns)), True
         # Twice as much is the usual row group of a million rows: pyarrow is slower at parts of them.
         for batch in self._source.batches(self._wanted, 2 * size):
             for start in range(0, batch.num_rows, size):
                 part = batch.slice(start, size)
-                yield part.num_rows, self._as_arrays(part, row)
+                X, y, weight = self._as_arrays(part, row)
+                nothing = nothing and weight is not None and not weight.any()
+                yield part.num_rows, (X, y, weight)
                 row += part.num_rows
+        if nothing:
+            raise ValueError(
+                f"column {self._weight!r}, the weight, is zero in all rows: nothing is left to fit"
+            )
 
     def _as_arrays(self, batch: Any, row: int) -> tuple[Any, Any, Any]:
         X = SeparateColumns(finite_columns(batch, self._columns, row))
         y = None
         if self._targets:
-            outputs = [_labels(batch.column(name)) for name in self._targets]
+            outputs = [_labels(name, batch.column(name), row) for name in self._targets]
             y = outputs[0] if len(outputs) == 1 else np.column_stack(outputs)
-        return X, y, None if self._weight is None else numbers(batch.column(self._weight))
+        return X, y, None if self._weight is None else _weights(self._weight, batch.column(self._weight), row)
 
 
-def _labels(column: Any) -> NDArray[Any]:
+def _weights(name: str, column: Any, first_row: int) -> NDArray[Any]:
+    weight = numbers(column)
+    wrong = ~(weight >= 0) | np.isinf(weight)
+    if np.any(wrong):
+        row = int(np.argmax(wrong))
+        raise ValueError(
+            f"column {name!r}, the weight, holds {weight[row]} in row {first_row + row + 1}: "
+            "put a finite number there that is not negative"
+        )
+    return weight
+
+
+def _labels(name: str, column: Any, first_row: int) -> NDArray[Any]:
+    labels = _as_labels(column)
+    missing = column.is_null().to_numpy(zero_copy_only=False) if column.null_count else np.zeros(1, bool)
+    wrong = missing if missing.any() or labels.dtype.kind != "f" else ~np.isfinite(labels)
+    if np.any(wrong):
+        row = int(np.argmax(wrong))
+        found = "nothing" if missing.any() else labels[row]
+        raise ValueError(
+            f"column {name!r}, the target, holds {found} in row {first_row + row + 1}: "
+            "leave out rows whose target is not known"
+        )
+    return labels
+
+
+def _as_labels(column: Any) -> NDArray[Any]:
     types = import_extra("pyarrow", "parquet").types
     if types.is_dictionary(column.type):
         column = column.dictionary_decode()

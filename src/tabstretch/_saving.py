@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import warnings
+from collections import Counter
 from importlib.metadata import version
 from typing import Any
 
@@ -41,6 +42,7 @@ def to_document(estimator: Any) -> dict[str, Any]:
         raise TypeError(f"only {' and '.join(ESTIMATORS)} have a JSON form, got {type(stretch).__name__}")
     parameters, omitted = _parameters(stretch)
     names = getattr(stretch, "feature_names_in_", [None] * stretch.n_features_in_)
+    _check_names(names)
     n_views = len(stretch.views_)
     return {
         "format": FORMAT,
@@ -58,6 +60,13 @@ def to_document(estimator: Any) -> dict[str, Any]:
             for j, (name, column) in enumerate(zip(names, stretch._columns, strict=True))
         ],
     }
+
+
+def _check_names(names: Any) -> None:
+    """Refuse equal names, which older scikit-learns let pass: by them a column could not be found again."""
+    twice = sorted(name for name, count in Counter(names).items() if name is not None and count > 1)
+    if twice:
+        raise ValueError(f"columns have the same name, {twice[:10]}: rename them and fit again")
 
 
 def to_text(document: dict[str, Any]) -> str:

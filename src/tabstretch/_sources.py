@@ -6,7 +6,7 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Generator, Iterator, Sequence
 from contextlib import contextmanager
-from glob import glob
+from glob import escape, glob
 from typing import Any
 
 import numpy as np
@@ -121,7 +121,7 @@ def find_files(path: Any, endings: tuple[str, ...] = PARQUET_ENDINGS[:1]) -> lis
     path = os.fspath(path)
     if os.path.isfile(path):
         return [path]
-    patterns = [os.path.join(path, "**", f"*{ending}") for ending in endings]
+    patterns = [os.path.join(escape(path), "**", f"*{ending}") for ending in endings]
     found = [
         file
         for pattern in (patterns if os.path.isdir(path) else [path])

@@ -60,7 +60,7 @@ def read_map(path: Path) -> Any:
     """Load a map."""
     if not path.is_file():
         raise CommandError(f"there is no map {path}: tabstretch fit DATA -o {path} makes one")
-    if path.suffix != ".json":
+    if path.suffix.lower() != ".json":
         raise CommandError(f"{path} is no map: the JSON file of tabstretch fit comes first")
     return load(path)
 
