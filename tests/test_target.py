@@ -182,8 +182,17 @@ def test_classes_rarer_than_the_folds(n_rare: int, variation: str) -> None:
     assert np.all(np.isfinite(fitted.transform(X)))
 
 
+def test_many_whole_numbers_are_classes_only_with_a_warning() -> None:
+    with pytest.warns(UserWarning, match=f"{N} distinct whole numbers .* target_type='continuous'"):
+        assert fit(np.arange(N)).target_type_ == "multiclass"
+    for quiet in (np.arange(N) % 20, np.arange(N).astype(str), np.arange(N) + 0.5):
+        fit(quiet)  # a warning would be an error
+    fit(np.arange(N), target_type="continuous")
+    fit(np.arange(N), target_type="multiclass")
+
+
 def test_every_row_a_class_of_its_own() -> None:
-    fitted = fit(np.arange(N), cv=10)
+    fitted = fit(np.arange(N), cv=10, target_type="multiclass")
     assert fitted.target_type_ == "multiclass"
     assert np.all(np.isfinite(fitted.transform(X)))
 
@@ -195,7 +204,8 @@ def test_more_classes_than_are_smoothed_at_once(shrinkage: Any, tolerance: float
     y = np.clip(150 + 60 * place + 10 * rng.normal(size=900), 0, 299).astype(int)
     assert len(np.unique(y)) > 200
     options: dict[str, Any] = {"n_bins": 6, "variation": "within_fold", "shrinkage": shrinkage}
-    fast = SupervisedStretchTransformer(cv=every_kth(900, 3), **options).fit(place[:, None], y)
+    fast = SupervisedStretchTransformer(cv=every_kth(900, 3), target_type="multiclass", **options)
+    fast.fit(place[:, None], y)
     slow = supervised_widths(place, y, every_kth(900, 3), kind="classes", **options)[1]
     assert_allclose(fast.output_widths_[0], slow, atol=tolerance)
 

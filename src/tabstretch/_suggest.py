@@ -110,7 +110,15 @@ def suggest(
             y, splits = y[kept], keep_rows(splits, kept)
     traits = measure_table(matrix, y, splits, target_type=target_type, seed=seed, n_jobs=n_jobs)
     names = [f"x{j}" for j in range(matrix.shape[1])] if names is None else names
-    return make_table(names, others, traits, n_rows=n_rows, n_measured=len(matrix), supervised=y is not None)
+    return make_table(
+        names,
+        others,
+        traits,
+        n_rows=n_rows,
+        n_measured=len(matrix),
+        supervised=y is not None,
+        target_type=target_type,
+    )
 
 
 def measure_table(
@@ -133,10 +141,12 @@ def make_table(
     n_rows: int,
     n_measured: int,
     supervised: bool,
+    target_type: str = "auto",
 ) -> Suggestions:
     """Return the table of columns that were measured."""
     rows = [suggest_column(*pair, supervised=supervised) for pair in zip(names, traits, strict=True)]
-    return Suggestions(tuple(rows), tuple(others), advise(rows, supervised=supervised), n_rows, n_measured)
+    advice = advise(rows, supervised=supervised, target_type=target_type)
+    return Suggestions(tuple(rows), tuple(others), advice, n_rows, n_measured)
 
 
 def _numeric_part(X: Any) -> tuple[Any, list[Any] | None, list[Any]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,6 +13,8 @@ from sklearn.utils.multiclass import type_of_target
 
 REGRESSION = ("continuous", "continuous-multioutput")
 TARGET_TYPES = ("binary", "multiclass", "multilabel-indicator", "multiclass-multioutput", *REGRESSION)
+# A target of more distinct whole numbers is rather a quantity than classes.
+MOST_INTEGER_CLASSES = 20
 
 
 @dataclass(frozen=True)
@@ -93,12 +96,27 @@ def resolve_target_type(y: NDArray[Any], target_type: str) -> str:
                 f"Unknown label type: y looks like {kind!r}, supported are {TARGET_TYPES}. "
                 "Set target_type to say which one it is."
             )
+        if kind == "multiclass":
+            _warn_of_quantity(y)
         return kind
     if target_type == "continuous" and columns > 1:
         return "continuous-multioutput"
     if target_type in ("binary", "multiclass") and columns > 1:
         raise ValueError(f"target_type={target_type!r} needs one target column, got y of shape {y.shape}")
     return target_type
+
+
+def _warn_of_quantity(y: NDArray[Any]) -> None:
+    """Warn if numbers that look like counts or amounts are about to be taken for classes unasked."""
+    n_distinct = len(np.unique(y)) if y.dtype.kind in "iuf" else 0
+    if n_distinct > MOST_INTEGER_CLASSES:
+        warnings.warn(
+            f"The target holds {n_distinct} distinct whole numbers and is taken for as many classes, as "
+            "scikit-learn does. For counts, amounts and other quantities set target_type='continuous' (in "
+            "commands: --target-type continuous); if they are classes, target_type='multiclass' says so.",
+            UserWarning,
+            stacklevel=4,
+        )
 
 
 def encode_target(y: NDArray[Any], kind: str, weight: NDArray[np.float64] | None = None) -> Target:

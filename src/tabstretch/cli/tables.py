@@ -182,7 +182,7 @@ def _print_fit(stretch: Any, source: Source, chosen: argparse.Namespace) -> None
     print(f"{_counted(len(names), 'column')} stretched{by}, {_counted(source.n_rows, 'row')}")
     rows = list(zip(names, stretch.n_bins_, stretch.fallback_, strict=True))[:_COLUMNS_SHOWN]
     width = max(len("column"), *(len(name) for name, _, _ in rows))
-    print(f"  {'column':<{width}}  bins")
+    print(f"  {'column':<{width}}  bins{'  note' if any(note for *_, note in rows) else ''}")
     for name, n_bins, fallback in rows:
         print(f"  {name:<{width}}  {n_bins:>4}  {fallback or ''}".rstrip())
     if len(names) > len(rows):
