@@ -43,13 +43,14 @@ for j, (name, color) in enumerate({"income": "#E69F00", "age": "#0072B2"}.items(
 plt.show()
 
 # %%
-# Scaled, nearly all incomes share a sliver of the range, over which the target climbs steeply; the jump is a
-# wall. Stretched, both have got room, and what is left to learn is gentler.
+# How much of the range do most incomes get, and the years around the threshold?
 
-middle = np.quantile(income, [0.05, 0.95])
+most = (income > np.quantile(income, 0.05)) & (income < np.quantile(income, 0.95))
 near = np.abs(age - 65) < 2
 for how, values in {"scaled": scaled, "stretched": stretched}.items():
-    share = np.ptp(values[(income > middle[0]) & (income < middle[1]), 0])
-    print(
-        f"{how}: nine tenths of incomes get {share:.2f} of the range, ages 63 to 67 {np.ptp(values[near, 1]):.2f}"
-    )
+    shares = np.ptp(values[most, 0]), np.ptp(values[near, 1])
+    print(f"{how}: nine tenths of incomes {shares[0]:.2f}, ages 63 to 67 {shares[1]:.2f}")
+
+# %%
+# Scaled, nearly all incomes shared a sliver of the range, over which the target climbed steeply, and the jump
+# was a wall; stretched, both got more room, and what was left to learn is gentler.
