@@ -72,7 +72,7 @@ def test_mistakes_are_told_in_one_line(capsys: pytest.CaptureFixture[str]) -> No
     cases = {
         ("houses.csv", "--target", "prize"): "lacks the columns ['prize']",
         ("wrong.parquet", "--target", "price"): "column 'area' holds inf in row 6",
-        ("gap.parquet", "--target", "price"): "y contains NaN. First at row 1800",
+        ("gap.parquet", "--target", "price"): "column 'price', the target, holds nothing in row 1801",
         ("text.csv",): "has no columns of numbers to stretch, only ['kind']",
         ("empty.parquet",): "has no rows to look at",
         ("nowhere.csv",): "no CSV or Parquet files",

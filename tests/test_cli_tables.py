@@ -382,7 +382,7 @@ def test_what_is_missing_is_named_with_its_extra(folder: Path) -> None:
 def test_verbs_of_maps_need_nothing_of_studies() -> None:
     code = (
         "import sys; import tabstretch.cli; "
-        "print([name for name in ('tabstretch.study', 'torch', 'onnx', 'matplotlib', 'optuna') "
+        "print([name for name in ('tabstretch.study.plan', 'torch', 'onnx', 'matplotlib', 'optuna') "
         "if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -137,7 +137,13 @@ def test_several_outputs() -> None:
 
 def test_whole_numbers_can_be_numbers() -> None:
     counts = np.round(10 * np.tanh(20 * X)).astype(int)
-    assert one(X, counts, target_type="continuous").r2 != one(X, counts).r2
+    as_classes = one(X, counts)
+    assert "21 distinct whole numbers are taken for as many classes" in suggest(X[:, None], counts).advice
+    for said in (counts % 20, counts.astype(str), counts + 0.5):
+        assert "whole numbers" not in suggest(X[:, None], said).advice
+    assert one(X, counts, target_type="continuous").r2 != as_classes.r2
+    advice = suggest(X[:, None], counts, target_type="continuous").advice
+    assert advice.startswith('SupervisedStretchTransformer(target_type="continuous") for all columns')
     with pytest.raises(ValueError, match="target_type must be"):
         one(X, counts, target_type="number")
 

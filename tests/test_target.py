@@ -183,7 +183,7 @@ def test_classes_rarer_than_the_folds(n_rare: int, variation: str) -> None:
 
 
 def test_every_row_a_class_of_its_own() -> None:
-    fitted = fit(np.arange(N), cv=10)
+    fitted = fit(np.arange(N), cv=10, target_type="multiclass")
     assert fitted.target_type_ == "multiclass"
     assert np.all(np.isfinite(fitted.transform(X)))
 
@@ -195,7 +195,8 @@ def test_more_classes_than_are_smoothed_at_once(shrinkage: Any, tolerance: float
     y = np.clip(150 + 60 * place + 10 * rng.normal(size=900), 0, 299).astype(int)
     assert len(np.unique(y)) > 200
     options: dict[str, Any] = {"n_bins": 6, "variation": "within_fold", "shrinkage": shrinkage}
-    fast = SupervisedStretchTransformer(cv=every_kth(900, 3), **options).fit(place[:, None], y)
+    fast = SupervisedStretchTransformer(cv=every_kth(900, 3), target_type="multiclass", **options)
+    fast.fit(place[:, None], y)
     slow = supervised_widths(place, y, every_kth(900, 3), kind="classes", **options)[1]
     assert_allclose(fast.output_widths_[0], slow, atol=tolerance)
 

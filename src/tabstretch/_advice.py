@@ -127,15 +127,16 @@ def _rule(traits: Traits, *, supervised: bool) -> tuple[str, str]:
     return STANDARDISE, f"Nothing to gain: {state}, and no long tails."
 
 
-def advise(rows: Sequence[ColumnSuggestion], *, supervised: bool) -> str:
-    """Return what to do with a table as a whole."""
+def advise(rows: Sequence[ColumnSuggestion], *, supervised: bool, target_type: str = "auto") -> str:
+    """Return what to do with a table as a whole; a kind of target that was asked for is passed on."""
+    call = f"{SUPERVISED}()" if target_type == "auto" else f'{SUPERVISED}(target_type="{target_type}")'
     if not rows:
         return "there are no columns of numbers."
     counts = {name: sum(row.suggestion == name for row in rows) for name in (SUPERVISED, UNSUPERVISED)}
     asking = counts[SUPERVISED if supervised else UNSUPERVISED]
     if asking >= _ENOUGH_COLUMNS * len(rows):
-        name = SUPERVISED if supervised else UNSUPERVISED
-        advice = f"{name}() for all columns, {asking} of {len(rows)} ask for it."
+        advice = f"{call if supervised else f'{UNSUPERVISED}()'} for all columns"
+        advice += f", {asking} of {len(rows)} ask for it."
         if supervised and np.median([row.n_distinct for row in rows]) >= _MANY_VALUES:
             advice += ' With a large network, also try output="views".'
         return advice
@@ -145,7 +146,7 @@ def advise(rows: Sequence[ColumnSuggestion], *, supervised: bool) -> str:
         few = f"{sum(counts.values())} of {len(rows)} columns"
         gain = f"standardise, and stretch only the {few} that ask for it."
     if supervised:
-        gain += f" Columns that matter only together do not show here: {SUPERVISED}() would find them."
+        gain += f" Columns that matter only together do not show here: {call} would find them."
     return gain
 
 

@@ -12,7 +12,7 @@ from tabstretch._advice import Suggestions, advise, suggest_column
 from tabstretch._folds import keep_rows, make_folds, requested_splits
 from tabstretch._sampling import random_keys, seed_of, smallest_keys
 from tabstretch._table import is_numeric
-from tabstretch._target import encode_target, resolve_target_type
+from tabstretch._target import encode_target, remark_on_classes, resolve_target_type
 from tabstretch._threads import map_in_threads
 from tabstretch._traits import Traits, measure_column
 from tabstretch._transformers import StretchTransformer
@@ -110,7 +110,23 @@ def suggest(
             y, splits = y[kept], keep_rows(splits, kept)
     traits = measure_table(matrix, y, splits, target_type=target_type, seed=seed, n_jobs=n_jobs)
     names = [f"x{j}" for j in range(matrix.shape[1])] if names is None else names
-    return make_table(names, others, traits, n_rows=n_rows, n_measured=len(matrix), supervised=y is not None)
+    return make_table(
+        names,
+        others,
+        traits,
+        n_rows=n_rows,
+        n_measured=len(matrix),
+        supervised=y is not None,
+        target_type=target_type,
+        remark=remark_on_target(y, target_type),
+    )
+
+
+def remark_on_target(y: NDArray[Any] | None, target_type: str) -> str | None:
+    """Return what to tell of a target that was taken for classes unasked."""
+    if y is None or target_type != "auto" or resolve_target_type(y, "auto") != "multiclass":
+        return None
+    return remark_on_classes(y)
 
 
 def measure_table(
@@ -133,10 +149,14 @@ def make_table(
     n_rows: int,
     n_measured: int,
     supervised: bool,
+    target_type: str = "auto",
+    remark: str | None = None,
 ) -> Suggestions:
-    """Return the table of columns that were measured."""
+    """Return the table of columns that were measured, with a remark in front of the advice."""
     rows = [suggest_column(*pair, supervised=supervised) for pair in zip(names, traits, strict=True)]
-    return Suggestions(tuple(rows), tuple(others), advise(rows, supervised=supervised), n_rows, n_measured)
+    advice = advise(rows, supervised=supervised, target_type=target_type)
+    advice = advice if remark is None else f"{remark} As it is: {advice}"
+    return Suggestions(tuple(rows), tuple(others), advice, n_rows, n_measured)
 
 
 def _numeric_part(X: Any) -> tuple[Any, list[Any] | None, list[Any]]:

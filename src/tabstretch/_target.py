@@ -12,6 +12,8 @@ from sklearn.utils.multiclass import type_of_target
 
 REGRESSION = ("continuous", "continuous-multioutput")
 TARGET_TYPES = ("binary", "multiclass", "multilabel-indicator", "multiclass-multioutput", *REGRESSION)
+# A target of more distinct whole numbers is rather a quantity than classes.
+MOST_INTEGER_CLASSES = 20
 
 
 @dataclass(frozen=True)
@@ -112,6 +114,18 @@ def _check_numbers(y: NDArray[Any], target_type: str) -> None:
             f"target_type={target_type!r} needs numbers, but y holds text ({error}): "
             "say target_type='multiclass' for labels"
         ) from None
+
+
+def remark_on_classes(labels: NDArray[Any]) -> str | None:
+    """Return what to tell whoever has not said that a target of so many whole numbers holds classes."""
+    n_distinct = len(np.unique(labels)) if labels.dtype.kind in "iuf" else 0
+    if n_distinct <= MOST_INTEGER_CLASSES:
+        return None
+    return (
+        f"The target's {n_distinct} distinct whole numbers are taken for as many classes, as scikit-learn "
+        "does. For counts, amounts and other quantities say target_type='continuous' (in commands "
+        "--target-type continuous)."
+    )
 
 
 def encode_target(y: NDArray[Any], kind: str, weight: NDArray[np.float64] | None = None) -> Target:

@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 
 from tabstretch.cli.arguments import Verbs, count, names, positive
+from tabstretch.study.names import MODELS, TRANSFORMATIONS
 
 
 def add_compare(verbs: Verbs) -> None:
@@ -18,13 +19,28 @@ def add_compare(verbs: Verbs) -> None:
     verb.add_argument("file", type=Path, metavar="FILE", help="a table: FILE.csv or FILE.parquet")
     verb.add_argument("--target", required=True, metavar="COLUMN", help="what is to be learned")
     verb.add_argument("-o", "--output", type=Path, metavar="FOLDER", help="default: FILE-compare beside FILE")
-    verb.add_argument("--models", type=names, default=("mlp",), metavar="A,B", help="networks (default mlp)")
-    verb.add_argument("--transformations", type=names, metavar="A,B", help="default: all thirteen")
+    verb.add_argument(
+        "--models",
+        type=names,
+        default=("mlp",),
+        metavar="A,B",
+        help=f"networks: some of {', '.join(MODELS)} (default mlp)",
+    )
+    verb.add_argument(
+        "--transformations",
+        type=names,
+        metavar="A,B",
+        help=f"some of {', '.join(TRANSFORMATIONS)} (default: all thirteen)",
+    )
     verb.add_argument(
         "--trials", type=count, default=0, metavar="N", help="tuning trials of each (default 0)"
     )
     verb.add_argument("--seeds", type=positive, default=5, metavar="N", help="networks of each (default 5)")
-    verb.add_argument("--task", choices=("regression", "classification"), help="default: by the target")
+    verb.add_argument(
+        "--task",
+        choices=("regression", "classification"),
+        help="default: by the target; whole numbers with more than 20 values are regression",
+    )
     for name in ("numeric", "categorical", "drop"):
         # Not a list with commas: names of columns have some, too.
         verb.add_argument(

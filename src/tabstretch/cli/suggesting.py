@@ -12,7 +12,7 @@ from tabstretch._parquet import TrainingColumns, numeric_columns
 from tabstretch._progress import with_progress
 from tabstretch._sampling import RowSample, random_keys
 from tabstretch._sources import Source
-from tabstretch._suggest import MAX_ROWS, make_table, measure_table
+from tabstretch._suggest import MAX_ROWS, make_table, measure_table, remark_on_target
 from tabstretch._transformers import StretchTransformer
 from tabstretch._validation import check_target
 from tabstretch.cli.arguments import Verbs, count, mended_by_user, positive
@@ -64,19 +64,21 @@ def _suggest(verb: argparse.ArgumentParser, chosen: argparse.Namespace) -> None:
     source.require([*chosen.skip, *chosen.target])
     columns = numeric_columns(source.schema, {*chosen.target, *chosen.skip})
     X, y = _sampled(source, columns, chosen)
-    traits = measure_table(
-        X,
-        y,
-        _FOLDS,
-        target_type=chosen.target_type or "auto",
-        seed=chosen.seed,
-        n_jobs=chosen.jobs,
-    )
+    target_type = chosen.target_type or "auto"
+    traits = measure_table(X, y, _FOLDS, target_type=target_type, seed=chosen.seed, n_jobs=chosen.jobs)
     used = {*columns, *chosen.target, *chosen.skip}
     others = [name for name in source.schema.names if name not in used]
-    print(
-        make_table(columns, others, traits, n_rows=source.n_rows, n_measured=len(X), supervised=y is not None)
+    table = make_table(
+        columns,
+        others,
+        traits,
+        n_rows=source.n_rows,
+        n_measured=len(X),
+        supervised=y is not None,
+        target_type=target_type,
+        remark=remark_on_target(y, target_type),
     )
+    print(table)
 
 
 def _sampled(source: Source, columns: list[str], chosen: argparse.Namespace) -> tuple[Any, Any]:

@@ -8,6 +8,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from tabstretch._csv import CSVSource, Dialect
 from tabstretch._monotone import OUT_OF_RANGE
 from tabstretch._parameters import VARIATIONS
@@ -15,7 +17,7 @@ from tabstretch._parquet import fit_source
 from tabstretch._rewriting import backward, forward, rewrite_source
 from tabstretch._sources import CSV_ENDINGS, PARQUET_ENDINGS, ParquetSource, Source, find_files, shortened
 from tabstretch._tables import fitted_stretch
-from tabstretch._target import TARGET_TYPES
+from tabstretch._target import TARGET_TYPES, remark_on_classes
 from tabstretch._terminal import printable, tell
 from tabstretch._transformers import StretchTransformer, SupervisedStretchTransformer
 from tabstretch.cli.arguments import (
@@ -183,7 +185,7 @@ def _print_fit(stretch: Any, source: Source, chosen: argparse.Namespace) -> None
     tell(f"{_counted(len(names), 'column')} stretched{by}, {_counted(source.n_rows, 'row')}")
     rows = list(zip(map(printable, names), stretch.n_bins_, stretch.fallback_, strict=True))[:_COLUMNS_SHOWN]
     width = max(len("column"), *(len(name) for name, _, _ in rows))
-    tell(f"  {'column':<{width}}  bins")
+    tell(f"  {'column':<{width}}  bins{'  note' if any(note for *_, note in rows) else ''}")
     for name, n_bins, fallback in rows:
         tell(f"  {name:<{width}}  {n_bins:>4}  {fallback or ''}".rstrip())
     if len(names) > len(rows):
@@ -192,6 +194,9 @@ def _print_fit(stretch: Any, source: Source, chosen: argparse.Namespace) -> None
     others = [name for name in source.schema.names if name not in used]
     if others:
         tell(f"left alone: {shortened(others)}")
+    unasked = chosen.target and chosen.target_type is None and stretch.target_type_ == "multiclass"
+    if unasked and (remark := remark_on_classes(np.asarray(stretch.classes_))) is not None:
+        tell(remark)
     tell(f"map in {chosen.output}")
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabstretch._extras import import_extra
+from tabstretch._target import MOST_INTEGER_CLASSES
 from tabstretch._validation import is_temporal
 from tabstretch.study.datasets.sources import Source, option
 from tabstretch.study.datasets.tables import (
@@ -22,9 +23,6 @@ from tabstretch.study.datasets.tables import (
     check_no_missing,
     listed,
 )
-
-# An integer target with more distinct values is a quantity, one with fewer is classes.
-MOST_INTEGER_CLASSES = 20
 
 _DATE = re.compile(
     r"\d{4}([-/.])\d{1,2}\1\d{1,2}([ T].*)?"  # 2024-05-31, perhaps with a time
