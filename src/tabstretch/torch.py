@@ -139,7 +139,7 @@ class StretchLayer(DoubleModule):
             kept = np.isfinite(edges)
             outputs = strictly_increasing(values[kept] * output_scale)
             # Edges that scaling has made equal, the smallest numbers beside the largest, become neighbours.
-            inputs = strictly_increasing(edges[kept] / edge_scale) if has_values else []
+            inputs = strictly_increasing(edges[kept] / edge_scale) if has_values else edges[:0]
             maps.append(MonotoneMap(inputs, outputs, mode))
         return maps
 
