@@ -62,6 +62,10 @@ def test_files(table: Table, parameters: dict[str, Any]) -> None:
 @example(
     table=make_table(("landmarks",), 30, "float64", 256), parameters={"n_bins": 7, "value_weight": 1e300}
 )
+# Edges on both sides of zero that are one once the largest are scaled: the map jumps there.
+@example(
+    table=make_table(("landmarks",), 271, "float64", 12495036), parameters={"n_bins": 64, "value_weight": 0.0}
+)
 # Its last bin has so little of the range that the slope beyond it has few digits.
 @example(
     table=Table(

@@ -136,10 +136,11 @@ class StretchLayer(DoubleModule):
         for mode, has_values, edges, values, edge_scale, output_scale in zip(
             self.out_of_range, self.has_values, *arrays, strict=True
         ):
-            # Of edges that scaling has made equal, the smallest numbers beside the largest, one is left.
-            apart = np.isfinite(edges) & np.append(True, edges[1:] > edges[:-1])
-            outputs = strictly_increasing(values[apart] * output_scale)
-            maps.append(MonotoneMap(edges[apart] / edge_scale if has_values else [], outputs, mode))
+            kept = np.isfinite(edges)
+            outputs = strictly_increasing(values[kept] * output_scale)
+            # Edges that scaling has made equal, the smallest numbers beside the largest, become neighbours.
+            inputs = strictly_increasing(edges[kept] / edge_scale) if has_values else edges[:0]
+            maps.append(MonotoneMap(inputs, outputs, mode))
         return maps
 
     def extra_repr(self) -> str:
