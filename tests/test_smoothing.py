@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from oracle import Array, kernel_shares, kth_distance
 
-from tabstretch._kernels import find_bandwidths
 from tabstretch._smoothing import default_neighbors, smooth
+from tabstretch._smoothing_kernels import find_bandwidths
 
 
 def positions(name: str, n: int) -> Array:

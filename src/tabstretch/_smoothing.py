@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabstretch._cells import Column
-from tabstretch._kernels import find_bandwidths, smooth_cells
+from tabstretch._smoothing_kernels import find_bandwidths, smooth_cells
 
 # The Gaussian kernel is cut where it has fallen to 3e-10, or to 4e-6 where cells are approximate anyway.
 EXACT_REACH, ROUGH_REACH = 6.6, 5.0
