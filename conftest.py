@@ -10,6 +10,7 @@ _MODULES = (
     "comparison",
     "fault_injection",
     "faults",
+    "hostile_names",
     "interruptions",
     "no_way_in",
     "noise_study",

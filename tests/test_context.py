@@ -226,7 +226,7 @@ def conditional(**params: Any) -> SupervisedStretchTransformer:
 def test_what_depends_on_a_category_is_found_with_it(context: Any) -> None:
     blind, seeing = conditional().fit(X, Y), conditional().fit(X, Y, context=context)
     assert blind.shrinkage_[0] > 0.5
-    assert seeing.shrinkage_[0] < 0.2
+    assert seeing.shrinkage_[0] < 0.3
     assert half_l1(seeing.output_widths_[0], np.full(8, 1 / 8)) > 0.2
     assert np.argmax(seeing.output_widths_[0]) in (3, 4)
     assert seeing.variation_[0].sum() > 2 * blind.variation_[0].sum()
@@ -259,7 +259,7 @@ def test_context_that_says_nothing_does_no_harm(teacher: Any, context: Any) -> N
 def test_context_of_extreme_numbers(scale: float) -> None:
     """Half of the largest floats is more than the rest of them can be added to."""
     fitted = conditional().fit(X, Y, context=(2.0 + SIGN) / 3 * scale)
-    assert fitted.shrinkage_[0] < 0.2
+    assert fitted.shrinkage_[0] < 0.3
 
 
 def test_wrong_rows_are_refused_by_fit() -> None:
@@ -281,7 +281,7 @@ def test_context_is_routed_in_a_pipeline() -> None:
 @pytest.mark.usefixtures("routing")
 def test_context_alone_and_not_requested() -> None:
     fitted = conditional().fit(X, Y, context=CITY)
-    assert fitted.shrinkage_[0] < 0.2
+    assert fitted.shrinkage_[0] < 0.3
     with pytest.raises(UnsetMetadataPassedError, match="context"):
         make_pipeline(conditional(), Ridge()).fit(X, Y, context=CITY)
     requests = conditional().set_fit_request(context=True).get_metadata_routing()
