@@ -222,9 +222,9 @@ class _Coordinator:
                 return
 
     def _start_one(self, works: list[CellWork]) -> bool:
-        for work in works:
+        for work in list(works):
             job = work.next_job()
-            if job is not None:
+            if job is not None and self._keeps(work):
                 number = next(self._numbers)
                 self._jobs[number] = (work, job)
                 self._workers.submit(number, job, work.worker)
@@ -251,13 +251,16 @@ class _Coordinator:
         work, job = self._jobs.pop(finished.number)
         work.worker = finished.worker
         self._progress.finished(work.cell, job, finished.outcomes)
-        if work not in self._active:
-            return
-        if not self._store.owned(work.cell):
-            self._progress.message(f"{work.cell} went to another coordinator while the storage was away")
-            self._active.remove(work)
-            return
-        self._finish(work, work.take(job, finished.outcomes))
+        if work in self._active and self._keeps(work):
+            self._finish(work, work.take(job, finished.outcomes))
+
+    def _keeps(self, work: CellWork) -> bool:
+        """Tell whether a cell is still ours, and let it go if not: the other may have stored its runs."""
+        if self._store.owned(work.cell):
+            return True
+        self._progress.message(f"{work.cell} went to another coordinator while the storage was away")
+        self._active.remove(work)
+        return False
 
     def _finish(self, work: CellWork, records: list[RunRecord]) -> None:
         if records:

@@ -77,8 +77,8 @@ class Claims:
         return [(row, row.owner != held.owner and self._lives(row.owner, held)) for row in rows]
 
     def tidy_up(self) -> None:
-        """Forget coordinators that died, if any has left a claim; nobody may want its cell again."""
-        count = select(func.count()).select_from(tables.claims)
+        """Forget coordinators that died, if there are any: nobody may come to claim something again."""
+        count = select(func.count()).select_from(tables.coordinators)
         if self._database.transact(lambda connection: connection.execute(count).scalar_one()):
             self._forget_dead(self._held())
 
