@@ -15,7 +15,7 @@ from sqlalchemy.exc import IntegrityError
 from tabstretch.study.errors import StudyError
 from tabstretch.study.storage import tables
 from tabstretch.study.storage.database import Database
-from tabstretch.study.storage.liveness import Liveness, hold
+from tabstretch.study.storage.liveness import Liveness, hold, remove_dead_locks
 
 _owner = tables.claims.c.owner
 
@@ -81,6 +81,7 @@ class Claims:
         count = select(func.count()).select_from(tables.coordinators)
         if self._database.transact(lambda connection: connection.execute(count).scalar_one()):
             self._forget_dead(self._held())
+        remove_dead_locks(self._database.engine)
 
     def close(self) -> None:
         """Give up every claim, and the lock."""
@@ -89,6 +90,7 @@ class Claims:
                 self._database.transact(partial(_forget, owner=self._lock.owner), away_seconds=1.0)
             self._lock.release()
             self._lock = None
+            remove_dead_locks(self._database.engine)  # nobody may come after us
 
     def _held(self) -> Liveness:
         """Return this coordinator's lock, which it takes with its first claim."""

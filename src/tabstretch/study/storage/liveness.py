@@ -7,6 +7,7 @@ changes nothing, and the work of a killed coordinator is free at once.
 from __future__ import annotations
 
 import contextlib
+import glob
 import secrets
 from collections.abc import Generator
 from pathlib import Path
@@ -65,6 +66,16 @@ def alone(engine: Engine) -> Generator[None]:
             yield
 
 
+def remove_dead_locks(engine: Engine) -> None:
+    """Remove the locked files of coordinators that were killed, also of those that wrote nothing yet."""
+    if engine.url.get_backend_name() == "sqlite":
+        database = _database_path(engine)
+        for path in database.parent.glob(f"{glob.escape(database.name)}-[0-9]*.lock"):
+            with contextlib.suppress(OSError), path.open("a") as file:
+                if try_lock(file):
+                    path.unlink(missing_ok=True)
+
+
 class FileLock:
     """A locked file beside the SQLite database, one for each coordinator."""
 
@@ -72,7 +83,10 @@ class FileLock:
         self.owner = owner
         self._database = database
         self._file = _opened(self._path(owner), "w")
-        assert try_lock(self._file), "a new file is locked by nobody"
+        # Nobody else has a use for a new file but who tidies up, and takes it for one that was left.
+        while not (try_lock(self._file) and is_at(self._file, self._path(owner))):
+            self._file.close()
+            self._file = _opened(self._path(owner), "w")
 
     def _path(self, owner: int) -> Path:
         return _lock_path(self._database, str(owner))
