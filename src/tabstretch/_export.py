@@ -56,4 +56,4 @@ class ExportMixin:
 
     def _sql_parts(self) -> tuple[list[str], list[str], list[Any]]:
         """Return the input, the name and the map of each output; no map where it is the input as it was."""
-        raise NotImplementedError
+        raise NotImplementedError  # each estimator has its own
