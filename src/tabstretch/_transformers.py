@@ -186,9 +186,8 @@ class SupervisedStretchTransformer(SplitterRouting, BaseStretch):
         How much of the column's own shape to keep. With both weights 0 the target alone decides (the
         paper's recipe).
     output : {"blend", "views"}, default="blend"
-        Whether value, rank and target are blended into one output per column, or stand side by side as
-        `<name>_value`, with squashed tails, `<name>_rank` and `<name>_target`. Views do not depend on
-        `rank_weight` and `value_weight`.
+        Whether value, rank and target are blended into one output per column, `<name>`, or this blend stands
+        as `<name>_target` beside `<name>_value`, with squashed tails, and `<name>_rank`.
     target_type : str, default="auto"
         "continuous", "binary", "multiclass", "multilabel-indicator", "continuous-multioutput",
         "multiclass-multioutput", or "auto" to decide as scikit-learn's `type_of_target`. Whole numbers
