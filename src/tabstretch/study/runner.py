@@ -97,7 +97,7 @@ def run_study(
 
 @contextmanager
 def _quiet_optuna() -> Generator[None]:
-    """Silence Optuna, as long as our study runs: it announces every search, and warns of a lost connection."""
+    """Silence Optuna while our study runs: it announces every search, and warns of lost connections."""
     before = optuna.logging.get_verbosity()
     optuna.logging.set_verbosity(logging.ERROR)
     try:

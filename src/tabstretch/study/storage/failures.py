@@ -33,6 +33,7 @@ _ADVICE = {
     "unable to open": "it must be a file you may write, in a folder you may write",
     "not a database": "it is no SQLite database; choose another file with --storage",
     "malformed": "it is no SQLite database; choose another file with --storage",
+    'FATAL: database "': "make it with createdb, or name another with --storage",
     "permission denied": "it must be a database in which you may write and make tables",
     "read-only transaction": "it must be a database in which you may write and make tables",
 }

@@ -115,7 +115,10 @@ class StudyStorage:
 
         def opened() -> optuna.storages.RDBStorage:
             with alone(self._database.engine):  # Optuna's tables, too, are made by one
-                return optuna.storages.RDBStorage(url, engine_kwargs=options)
+                try:
+                    return optuna.storages.RDBStorage(url, engine_kwargs=options)
+                except RuntimeError as error:  # so it says that its tables are of another version
+                    raise StudyError(f"the trials in {self.place} cannot be read: {error}") from error
 
         return self.patiently(opened)
 
