@@ -97,9 +97,9 @@ def run_study(
 
 @contextmanager
 def _quiet_optuna() -> Generator[None]:
-    """Silence Optuna's announcement of every study, as long as ours runs."""
+    """Silence Optuna while our study runs: it announces every search, and warns of lost connections."""
     before = optuna.logging.get_verbosity()
-    optuna.logging.set_verbosity(logging.WARNING)
+    optuna.logging.set_verbosity(logging.ERROR)
     try:
         yield
     finally:

@@ -119,6 +119,23 @@ def test_a_lock_file_that_somebody_removed(tmp_path):
         assert not second.claim(CELL)
 
 
+def test_tables_of_another_optuna(tmp_path):
+    path = tmp_path / "study.db"
+    with opened(str(path)) as store:
+        assert store.trials.get_all_studies() == []
+    with sqlite3.connect(path) as connection:
+        connection.execute("UPDATE alembic_version SET version_num = 'v0.9.0.a'")
+    connection.close()
+    with opened(str(path)) as store, pytest.raises(StudyError, match=r"the trials in .*study\.db cannot be"):
+        store.trials  # noqa: B018 (it is opened when it is first used)
+
+
+def test_a_database_that_does_not_exist(postgres_url):
+    other = storage_url(postgres_url).set(database="nowhere").render_as_string(hide_password=False)
+    with pytest.raises(StudyError, match='"nowhere" does not exist; make it with createdb, or name another'):
+        StudyStorage(other, PLAN)
+
+
 def test_two_names_of_one_file(tmp_path):
     """A coordinator that came by a link sees the locks of the others."""
     (tmp_path / "real").mkdir()

@@ -1,7 +1,8 @@
 """One database for a study: its plan, its data sets, who works on what, trials and results.
 
 - `tables`: what our tables hold; Optuna keeps its own beside them
-- `database`: URL -> connections, with patience for a database that is away and words for one that is broken
+- `failures`: what an error means: a database that is away, or one that is broken, in words
+- `database`: URL -> connections, with patience for a database that is away
 - `liveness`: which coordinators still live, told by the operating system or the server, never by a clock
 - `claims`: who works on which cell
 - `studies`: `StudyStorage`, what a coordinator reads and writes

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import sqlalchemy
-from optuna.exceptions import StorageInternalError
 from sqlalchemy import Connection, event
 from sqlalchemy.engine import URL, Engine, make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, OperationalError
+from sqlalchemy.exc import ArgumentError, NoSuchModuleError, SQLAlchemyError
 
 from tabstretch.study.errors import StudyError
+from tabstretch.study.storage.failures import explained, interruption, is_away, is_failure
 
 LOCK_SECONDS = 30.0
 """How long a connection waits for SQLite's lock."""
@@ -89,7 +89,7 @@ def connect(url: URL, *, must_exist: bool = False) -> Engine:
     try:
         with engine.connect() as connection:
             connection.execute(sqlalchemy.text("SELECT 1"))
-    except DBAPIError as error:
+    except SQLAlchemyError as error:
         raise explained(error, url) from error
     return engine
 
@@ -120,52 +120,12 @@ def patiently(action: Callable[[], Result], url: URL, away_seconds: float | None
     while True:
         try:
             return action()
-        except (DBAPIError, StorageInternalError) as error:
-            if (interruption := _interruption(error)) is not None:
-                raise interruption from None
-            if not _is_away(error) or time.monotonic() - begin > patience:
+        except Exception as error:
+            if not is_failure(error):
+                raise
+            if (struck := interruption(error)) is not None:
+                raise struck from None
+            if not is_away(error) or time.monotonic() - begin > patience:
                 raise explained(error, url) from error
         time.sleep(wait)
         wait = min(2 * wait, 2.0)
-
-
-def _interruption(error: BaseException) -> BaseException | None:
-    """Return the Ctrl-C behind an error: a driver struck by it inside a query cannot tidy its connection."""
-    seen: BaseException | None = error
-    while seen is not None and not isinstance(seen, KeyboardInterrupt | SystemExit):
-        seen = seen.__context__
-    return seen
-
-
-def _is_away(error: DBAPIError | StorageInternalError) -> bool:
-    cause = _cause(error)
-    if isinstance(cause, DBAPIError) and isinstance(cause.orig, sqlite3.Error):
-        return False  # it has waited for its lock already, and nothing else passes by itself
-    return isinstance(cause, OperationalError) or (
-        isinstance(cause, DBAPIError) and cause.connection_invalidated
-    )
-
-
-def _cause(error: BaseException) -> BaseException:
-    """Return what lies under Optuna's wrapping."""
-    if isinstance(error, StorageInternalError):
-        return error.__cause__ or error.__context__ or error
-    return error
-
-
-def explained(error: Exception, url: URL) -> StudyError:
-    """Say what is wrong with a database and what to do."""
-    cause = _cause(error)
-    reason = str(cause.orig) if isinstance(cause, DBAPIError) else str(cause)
-    name = url.render_as_string(hide_password=True)
-    if "locked" in reason:
-        advice = "another program holds it; close that and run the same command again"
-    elif "full" in reason:
-        advice = "make room and run the same command again; nothing that was finished is lost"
-    elif "readonly" in reason or "unable to open" in reason:
-        advice = "it must be a file you may write, in a folder you may write"
-    elif "not a database" in reason or "malformed" in reason:
-        advice = "it is no SQLite database; choose another file with --storage"
-    else:
-        advice = "run the same command again when it answers; nothing that was finished is lost"
-    return StudyError(f"the storage {name} failed: {reason.strip()}; {advice}")

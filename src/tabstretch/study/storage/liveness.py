@@ -15,7 +15,7 @@ from typing import IO, Protocol
 
 from sqlalchemy import Connection, text
 from sqlalchemy.engine import Engine
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import SQLAlchemyError
 
 from tabstretch.study.errors import StudyError
 from tabstretch.study.locks import alone_with, is_at, try_lock
@@ -155,7 +155,7 @@ class ServerLock:
             return False
         try:
             self._connection.execute(text("SELECT 1"))
-        except DBAPIError:
+        except SQLAlchemyError:
             return False
         return True
 
@@ -179,6 +179,7 @@ class ServerLock:
         if not self._connection.invalidated:  # else the server freed it when the connection broke
             try:
                 self._lock(self._connection, "pg_advisory_unlock", self.owner)
-            except DBAPIError:  # it is gone, or was interrupted inside a query
+            except SQLAlchemyError:  # it is gone, or was interrupted inside a query
                 self._connection.invalidate()
-        self._connection.close()
+        with contextlib.suppress(SQLAlchemyError):
+            self._connection.close()

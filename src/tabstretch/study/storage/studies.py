@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Collection, Generator, Iterable
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 import optuna
 from sqlalchemy import Connection, and_, case, delete, func, insert, inspect, select, text
-from sqlalchemy.exc import IntegrityError
+from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 
 from tabstretch.study.datasets import Dataset, SplitRecord
 from tabstretch.study.datasets.records import record_of
@@ -102,7 +102,8 @@ class StudyStorage:
         """Give up this coordinator's claims, and disconnect."""
         self._claims.close()
         if "trials" in self.__dict__:  # it was used
-            self.trials.remove_session()
+            with suppress(SQLAlchemyError):  # a session that lost its server ends with it
+                self.trials.remove_session()
             self.trials.engine.dispose()
         self._database.engine.dispose()
 
@@ -114,7 +115,10 @@ class StudyStorage:
 
         def opened() -> optuna.storages.RDBStorage:
             with alone(self._database.engine):  # Optuna's tables, too, are made by one
-                return optuna.storages.RDBStorage(url, engine_kwargs=options)
+                try:
+                    return optuna.storages.RDBStorage(url, engine_kwargs=options)
+                except RuntimeError as error:  # so it says that its tables are of another version
+                    raise StudyError(f"the trials in {self.place} cannot be read: {error}") from error
 
         return self.patiently(opened)
 
