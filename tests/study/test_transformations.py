@@ -287,9 +287,8 @@ def test_above_the_memory_limit_standard_is_used(
 def test_the_memory_of_rows_counts_without_a_network(dataset: Dataset) -> None:
     width = fit_transformation("ple", dataset).n_outputs
     assert fit_transformation("ple", dataset, memory_limit=4 * 230 * width).note is None
-    assert "0 GB for the network" in str(
-        fit_transformation("ple", dataset, memory_limit=4 * 230 * width - 1).note
-    )
+    note = str(fit_transformation("ple", dataset, memory_limit=4 * 230 * width - 1).note)
+    assert "GB for 230 rows, more than the limit" in note
     assert fit_transformation("standard", dataset, memory_limit=0).note is None
 
 

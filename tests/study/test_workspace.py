@@ -147,3 +147,33 @@ def test_a_transformation_is_fitted_once_for_all_workers(tmp_path, monkeypatch):
         np.testing.assert_array_equal(first.inputs.numeric[part], alone.inputs.numeric[part])
         np.testing.assert_array_equal(second.inputs.numeric[part], alone.inputs.numeric[part])
     assert second.fit_seconds > 0.5 * first.fit_seconds > 0  # it counts, although another had it
+
+
+@pytest.mark.parametrize("name", ["ple", "ple_t"])
+def test_an_encoding_is_fitted_once_for_all_networks(name, tmp_path, monkeypatch):
+    dataset = load_dataset("sklearn:diabetes", tmp_path)
+    ref = DatasetRef("sklearn:diabetes", tmp_path, dataset.checksum)
+    fits = []
+
+    def counted(*args, **kwargs):
+        fits.append(args[0])
+        return fit_transformation(*args, **kwargs)
+
+    monkeypatch.setattr(workspace, "fit_transformation", counted)
+    monkeypatch.setattr(workspace, "_shelf", None)
+    monkeypatch.setattr(workspace, "_prepared", Cache(lambda prepared: 0))
+    small, other, large = (
+        prepared_inputs(ref, name, 7, 1e9, lambda width, rows, factor=factor: factor * width * rows)
+        for factor in (1.0, 2.0, 1e6)
+    )
+    assert fits == [name, "standard"]
+    assert small is other
+    assert small.note is None
+    assert large.inputs.width == dataset.numeric["train"].shape[1] < small.inputs.width
+    assert str(large.note).endswith("standard was used instead")
+    assert large.fit_seconds > small.fit_seconds
+    again = fit_transformation(
+        name, dataset, n_bins=7, memory_limit=1e9, memory=lambda width: 1e6 * width * dataset.n_rows["train"]
+    )
+    assert again.note == large.note
+    np.testing.assert_array_equal(again.transform(dataset.numeric["test"]), large.inputs.numeric["test"])

@@ -22,16 +22,18 @@ from tabstretch.study.names import TRANSFORMATIONS
 from tabstretch.study.stretches import STRETCHES, fit_stretch
 
 __all__ = [
+    "ENCODINGS",
     "STRETCH_BINS",
     "TRANSFORMATIONS",
     "FittedTransformation",
     "default_params",
     "fit_transformation",
     "suggest",
+    "why_too_wide",
 ]
 
 STRETCH_BINS = (2, 4, 8, 16, 32, 64, 128, 256, 512, 100000)
-_PLE = ("ple", "ple_t")
+ENCODINGS = ("ple", "ple_t")
 _AS_THEY_ARE = ("minmax", "rs_sc")  # and standard, which is nothing but standardisation
 _DEFAULT_PLE_BINS = 48  # of rtdl_num_embeddings
 _BLOCK = 2**22  # numbers that are transformed at once
@@ -71,7 +73,7 @@ class FittedTransformation:
 def suggest(name: str, trial: optuna.Trial) -> dict[str, Any]:
     """Draw the parameters of a transformation from the paper's space."""
     _check_name(name)
-    if name in _PLE:
+    if name in ENCODINGS:
         return {"n_bins": trial.suggest_int("n_bins", 2, 256)}
     if name not in STRETCHES:
         return {}
@@ -82,7 +84,7 @@ def suggest(name: str, trial: optuna.Trial) -> dict[str, Any]:
 def default_params(name: str) -> dict[str, Any]:
     """Return the parameters without tuning; stretches have their estimator's own number of bins."""
     _check_name(name)
-    return {"n_bins": _DEFAULT_PLE_BINS} if name in _PLE else {}
+    return {"n_bins": _DEFAULT_PLE_BINS} if name in ENCODINGS else {}
 
 
 def fit_transformation(
@@ -122,8 +124,8 @@ def fit_transformation(
     else:
         safe = SafeRange.of(X)
         steps = (safe, *_fitted_steps(name, replace(dataset, numeric={"train": safe.transform(X)}), n_bins))
-    if name in _PLE:
-        note = _why_too_wide(name, dataset, _width(steps, X), memory_limit, memory)
+    if name in ENCODINGS:
+        note = why_too_wide(name, dataset, _width(steps, X), memory_limit, memory)
         steps = steps if note is None else steps[:1]
     if name not in _AS_THEY_ARE:
         steps += (_fitted_scaler(steps, X),)
@@ -135,7 +137,7 @@ def _fitted_steps(name: str, dataset: Dataset, n_bins: int | None) -> tuple[Any,
     X, y = dataset.numeric["train"], dataset.y["train"]
     if name in STRETCHES:
         return (fit_stretch(name, dataset, n_bins=n_bins),)
-    if name in _PLE:
+    if name in ENCODINGS:
         target = _tree_target(y) if name == "ple_t" else None
         return (PiecewiseLinear.of(X, n_bins or _DEFAULT_PLE_BINS, target),)
     if name == "quantile":
@@ -196,7 +198,7 @@ def _blocks(n_rows: int, width: int) -> Iterator[slice]:
     return (slice(start, start + step) for start in range(0, n_rows, step))
 
 
-def _why_too_wide(
+def why_too_wide(
     name: str, dataset: Dataset, width: int, limit: float, memory: Callable[[int], float] | None
 ) -> str | None:
     """Say that an encoding would need too much memory, if so."""
@@ -204,10 +206,11 @@ def _why_too_wide(
     matrix, network = 4.0 * n_rows * width, memory(width) if memory else 0.0
     if matrix + network <= limit:
         return None
+    for_network = f" and {network / 1e9:.3g} GB for the network" if memory else ""
     return (
         f"{name} would make {width} inputs of {dataset.numeric['train'].shape[1]} columns and need "
-        f"{matrix / 1e9:.3g} GB for {n_rows} rows and {network / 1e9:.3g} GB for the network, more than the "
-        f"limit of {limit / 1e9:.3g} GB: standard was used instead"
+        f"{matrix / 1e9:.3g} GB for {n_rows} rows{for_network}, more than the limit of {limit / 1e9:.3g} GB: "
+        "standard was used instead"
     )
 
 
@@ -230,8 +233,8 @@ def _check_name(name: str) -> None:
 def _check_bins(name: str, n_bins: int | None) -> None:
     if n_bins is None:
         return
-    if name not in (*STRETCHES, *_PLE):
+    if name not in (*STRETCHES, *ENCODINGS):
         raise ValueError(f"{name} has no bins, got n_bins={n_bins}; leave n_bins out")
-    least = 2 if name in _PLE else 1
+    least = 2 if name in ENCODINGS else 1
     if n_bins < least:
         raise ValueError(f"n_bins of {name} must be at least {least}, got {n_bins}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -18,7 +18,13 @@ from tabstretch.study.inputs import Inputs, inputs_of
 from tabstretch.study.noise import with_noise
 from tabstretch.study.shelf import Shelf
 from tabstretch.study.subsets import with_fewer_rows
-from tabstretch.study.transformations import FittedTransformation, fit_transformation, load_library
+from tabstretch.study.transformations import (
+    ENCODINGS,
+    FittedTransformation,
+    fit_transformation,
+    load_library,
+    why_too_wide,
+)
 
 Value = TypeVar("Value")
 
@@ -108,23 +114,35 @@ def prepared_inputs(
     """Fit a transformation, once for each data set and number of bins, and apply it.
 
     `memory` tells from the numbers of inputs and of training rows how many bytes a step of training needs.
-    Only the encodings that multiply the inputs depend on it, and on the network with it.
+    An encoding that multiplies the inputs is fitted for all networks alike; for those that it makes too large
+    it gives way to `standard`.
     """
     dataset = dataset_of(ref)
+    prepared = _fitted_and_applied(ref, transformation, n_bins, memory_limit)
+    if transformation not in ENCODINGS or prepared.note:
+        return prepared
 
     def needed(width: int) -> float:
         return memory(width, dataset.n_rows["train"])
 
-    needs = (needed(1), needed(1000)) if transformation.startswith("ple") else ()
-    key = (ref, transformation, n_bins, memory_limit, needs)
+    note = why_too_wide(transformation, dataset, prepared.inputs.width, memory_limit, needed)
+    if note is None:
+        return prepared
+    instead = _fitted_and_applied(ref, "standard", None, memory_limit)
+    return replace(instead, note=note, fit_seconds=prepared.fit_seconds + instead.fit_seconds)
+
+
+def _fitted_and_applied(
+    ref: DatasetRef, transformation: str, n_bins: int | None, memory_limit: float
+) -> Prepared:
+    dataset = dataset_of(ref)
+    key = (ref, transformation, n_bins, memory_limit)
 
     def fit() -> tuple[FittedTransformation, float]:
         load_library(transformation)  # an import is no part of a fit
         begin = time.perf_counter() + _teachers.seconds_saved
         with shared_teachers(_teachers):  # a search tries many numbers of bins
-            fitted = fit_transformation(
-                transformation, dataset, n_bins=n_bins, memory_limit=memory_limit, memory=needed
-            )
+            fitted = fit_transformation(transformation, dataset, n_bins=n_bins, memory_limit=memory_limit)
         return fitted, time.perf_counter() + _teachers.seconds_saved - begin
 
     def prepare() -> Prepared:

@@ -85,7 +85,6 @@ def test_the_cache_serves_without_a_network(
     assert (tmp_path / "cache" / "openml").is_dir()
 
 
-@pytest.mark.filterwarnings("ignore:A network error occurred")  # scikit-learn's, before each new attempt
 def test_without_a_network(openml: OpenML, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_openml, "urlopen", no_network)
     with pytest.raises(ConnectionError) as caught:
@@ -98,7 +97,6 @@ def test_without_a_network(openml: OpenML, tmp_path: Path, monkeypatch: pytest.M
     assert "file:PATH?target=COLUMN" in message
 
 
-@pytest.mark.filterwarnings("ignore:A network error occurred")
 def test_a_server_that_is_gone(openml: OpenML) -> None:
     openml.stop()
     with pytest.raises(ConnectionError, match=r"openml\.org could not be reached"):

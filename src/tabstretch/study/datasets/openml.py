@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import socket
+import warnings
 from collections.abc import Generator
 from contextlib import contextmanager
 from http.client import HTTPException
@@ -39,7 +40,9 @@ def read_openml(source: Source, folder: Path) -> Table:
     # Without a target scikit-learn returns all columns, and the target is checked here as for a file.
     target_column = None if source.target else "default-target"
     try:
-        with _silent_at_most(_SILENCE):
+        with _silent_at_most(_SILENCE), warnings.catch_warnings():
+            # Each new attempt is warned of; when the last has failed too, the message below says so.
+            warnings.filterwarnings("ignore", "A network error occurred", UserWarning)
             found = fetch_openml(**which, as_frame=True, parser="pandas", target_column=target_column)
         name, frame, targets = str(found.details["name"]), found.frame, [str(t) for t in found.target_names]
     except (URLError, ConnectionError, TimeoutError, HTTPException) as error:
