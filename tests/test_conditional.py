@@ -23,6 +23,7 @@ import tabstretch._target
 from tabstretch import SupervisedStretchTransformer
 from tabstretch._conditional import Teaching, conditional_variation
 from tabstretch._folds import make_folds
+from tabstretch._widths import range_shares
 
 # What noise shows
 
@@ -315,3 +316,29 @@ def test_a_teacher_learns_counts_as_counts() -> None:
     fitted = conditional(teacher=PoissonRegressor(), target_type="continuous", n_curves=50).fit(X, y)
     assert fitted.shrinkage_[0] < 0.1
     assert fitted.output_widths_[0][-4:].sum() > 1.3 * fitted.output_widths_[0][:4].sum()
+
+
+def test_a_column_that_moves_the_prediction_little_keeps_more_of_its_value() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.lognormal(size=(3000, 2))
+    steps = X > 1.0
+    y = 10.0 * steps[:, 0] + steps[:, 1]
+    stretch = SupervisedStretchTransformer(variation="conditional", shrinkage=0.0).fit(X, y)
+    for j, most in enumerate([1.0, 0.5]):
+        total = stretch.variation_[j].sum()
+        share = range_shares(stretch.bin_edges_[j])
+        weight = min(1.0, total)
+        assert weight == most if most == 1.0 else weight < most
+        widths = np.hypot(weight * stretch.variation_[j] / total, 2.0 * share)
+        assert_allclose(np.diff(stretch.maps_[j].values), widths / widths.sum(), rtol=1e-4, atol=1e-6)
+
+
+def test_without_other_weights_the_target_alone_decides_however_little_it_moves() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(2000, 2))
+    y = 10.0 * X[:, 0] + (X[:, 1] > 0.5)
+    alone = {"shrinkage": 0.0, "rank_weight": 0.0, "value_weight": 0.0}
+    stretch = SupervisedStretchTransformer(variation="conditional", **alone).fit(X, y)
+    variation = stretch.variation_[1]
+    assert variation.sum() < 1.0
+    assert_allclose(np.diff(stretch.maps_[1].values), variation / variation.sum(), atol=1e-5)

@@ -51,11 +51,15 @@ class TargetFit:
 
 
 class Evidence(NamedTuple):
-    """What the target says of one column: variation in each bin, shrinkage, and why there is none, if so."""
+    """What the target says of one column: variation in each bin, shrinkage, and why there is none, if so.
+
+    `weight` is that of the target beside the column's rank and value.
+    """
 
     variation: Column
     shrinkage: float
     reason: str | None
+    weight: float = 1.0
 
 
 def fit_column(
@@ -118,6 +122,7 @@ def supervise(fit: ColumnFit, evidence: Evidence, *, rank_weight: float, value_w
         evidence.variation,
         fit.edges,
         shrinkage=evidence.shrinkage,
+        target_weight=evidence.weight,
         rank_weight=rank_weight,
         value_weight=value_weight,
     )

@@ -104,6 +104,7 @@ def _finish(
         evidence = Evidence(variation.observed, marginal.shrinkage, None)
     else:
         evidence = weigh(variation, margin=margin)
+    evidence = evidence._replace(weight=_weight_of_target(evidence.variation))
     alone = None
     if marginal.target.n_outputs <= _OUTPUTS_COMPARED:
         alone = marginal_evidence(x, column.edges, weight, marginal).variation
@@ -113,6 +114,17 @@ def _finish(
         interaction=interaction_share(curves) if evidence.shrinkage < 1.0 else np.nan,
         marginal=alone,
     )
+
+
+def _weight_of_target(variation: Column) -> float:
+    """Return how much a column's target counts beside its rank and value: as much as it moves the prediction.
+
+    NOTE[DIFF] Along one column the target always counts fully. Given the others, a column that moves the
+    prediction by less than one (standard deviation of the target, or probability of classes) counts by that
+    much: where many columns each say a little, a full stretch for the target bends all of them, and networks
+    lose more by it than they gain (`docs/defaults.md`).
+    """
+    return min(1.0, float(variation.sum()))
 
 
 def _supervise(column: ColumnFit, evidence: Evidence, **weights: float) -> ColumnFit:

@@ -181,7 +181,8 @@ class SupervisedStretchTransformer(SplitterRouting, BaseStretch):
         Share of the target's influence that goes to the rank. "auto" removes from the variation what
         noise alone would show and shrinks by the share of noise in it; a number switches this off.
     rank_weight : float, default=0.0
-        How much of the column's rank to keep beside the target, which counts 1.
+        How much of the column's rank to keep beside the target, which counts 1; for "conditional", less if
+        the column moves the prediction by less than one (standard deviation, or probability of classes).
     value_weight : float, default=2.0
         How much of the column's own shape to keep. With both weights 0 the target alone decides (the
         paper's recipe).

@@ -35,13 +35,14 @@ def stretch_widths(
     edges: Column,
     *,
     shrinkage: float = 0.0,
+    target_weight: float = 1.0,
     rank_weight: float = 0.0,
     value_weight: float = 0.0,
 ) -> Column:
     """Return the widths, summing to one, that make target, rank and value jointly smoothest.
 
-    They minimise the Dirichlet energy of the vector (target, rank_weight * rank, value_weight * value)
-    along the stretched axis; what shrinkage takes from the target goes to the rank.
+    They minimise the Dirichlet energy of the vector (target_weight * target, rank_weight * rank,
+    value_weight * value) along the stretched axis; what shrinkage takes from the target goes to the rank.
 
     NOTE[DIFF] The paper's widths are the target's alone: shrinkage, rank_weight and value_weight zero.
 
@@ -55,7 +56,7 @@ def stretch_widths(
     else:
         target_share = variation / total
     largest = max(1.0, rank_weight, value_weight)  # dividing by it keeps the squares of huge weights finite
-    target = (1.0 - shrinkage) / largest * target_share
+    target = target_weight * (1.0 - shrinkage) / largest * target_share
     rank = (rank_weight + shrinkage) / largest / n_bins
     value = value_weight / largest * range_shares(edges)
     widths = np.sqrt(target**2 + rank**2 + value**2)
