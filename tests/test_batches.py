@@ -107,6 +107,24 @@ def test_the_size_of_batches_does_not_matter(size: int, monkeypatch: pytest.Monk
         assert_array_equal(a, b)
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("kind", ["numbers", "classes"])
+def test_long_data_have_the_folds_of_memory(
+    kind: str, weighted: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small_blocks(monkeypatch, 4096)
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 300, size=(N, 2)).astype(float)
+    X[rng.random(N) < 0.2, 1] = np.nan
+    y = rng.normal(size=N) if kind == "numbers" else rng.integers(0, 3, size=N)
+    columns = (X, y, rng.exponential(size=N)) if weighted else (X, y)
+    expected = within_fold(output="views").fit(X, y, sample_weight=columns[2] if weighted else None)
+    found = within_fold(output="views").fit_batches(batches(999, *columns))
+    for a, b in zip(found.output_widths_, expected.output_widths_, strict=True):
+        assert_allclose(a, b, atol=1e-9)
+    assert_allclose(found.shrinkage_, expected.shrinkage_, atol=1e-9)
+
+
 def test_a_class_that_comes_last(monkeypatch: pytest.MonkeyPatch) -> None:
     small_blocks(monkeypatch)
     X = table(6000)[:, :5]

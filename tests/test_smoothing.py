@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from oracle import Array, kernel_shares, kth_distance
 
 from tabstretch._smoothing import default_neighbors, smooth
-from tabstretch._smoothing_kernels import find_bandwidths
+from tabstretch._smoothing_kernels import find_bandwidths, find_spread_bandwidths
 
 
 def positions(name: str, n: int) -> Array:
@@ -57,6 +57,35 @@ def test_bandwidths_equal_sorted_distances(rows: list[tuple[int, int]], wanted: 
     find_bandwidths(x, cumulative, np.arange(len(x)), wanted * (1 - 1e-12), bandwidth)
     used = weight > 0
     assert_allclose(bandwidth, [kth_distance(x0, x[used], wanted, weight[used]) for x0 in x])
+    points = np.empty(len(x))
+    find_spread_bandwidths(x, x, x, cumulative, np.arange(len(x)), wanted * (1 - 1e-12), points)
+    assert_array_equal(points, bandwidth)
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 3), st.integers(0, 4), st.integers(0, 3)), min_size=2, max_size=30),
+    st.floats(0.5, 40),
+)
+def test_bandwidths_of_cells_that_are_ranges(rows: list[tuple[int, int, int]], wanted: float) -> None:
+    gap, length, weight = (np.array(part, dtype=float) for part in zip(*rows, strict=True))
+    high = np.cumsum(gap + length + 0.5)
+    low = high - length
+    if weight.sum() == 0:
+        return
+    wanted = min(wanted, weight.sum())
+    x, cumulative = (low + high) / 2, np.concatenate([[0.0], np.cumsum(weight)])
+    bandwidth = np.empty(len(x))
+    find_spread_bandwidths(x, low, high, cumulative, np.arange(len(x)), wanted * (1 - 1e-12), bandwidth)
+
+    def inside(center: float, radius: float) -> float:
+        overlap = np.minimum(high, center + radius) - np.maximum(low, center - radius)
+        return float(
+            weight @ np.where(length > 0, np.clip(overlap / np.maximum(length, 1), 0, 1), overlap >= 0)
+        )
+
+    for center, radius in zip(x, bandwidth, strict=True):
+        assert inside(center, radius + 1e-6) >= wanted * (1 - 1e-9)
+        assert radius < 1e-6 or inside(center, radius - 1e-6) <= wanted
 
 
 def test_ties_give_their_mean_and_absent_values_the_nearest() -> None:

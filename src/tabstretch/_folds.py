@@ -13,6 +13,7 @@ from sklearn.model_selection import check_cv
 from sklearn.utils import check_random_state
 
 from tabstretch._kernels import deal_rows
+from tabstretch._sampling import seed_of
 from tabstretch._target import Target
 
 # Of so many shuffled decks of folds, each fold is in each place of a deck about equally often.
@@ -89,20 +90,24 @@ def keep_rows(splits: int | Splits, kept: NDArray[np.bool_]) -> int | Splits:
     return [(number[train[kept[train]]], number[test[kept[test]]]) for train, test in splits]
 
 
-def make_folds(splits: int | Splits, target: Target, random_state: Any) -> Folds:
+def make_folds(splits: int | Splits, target: Target, random_state: Any, block: int | None = None) -> Folds:
     """Make folds from splits or from a number.
 
     A number gives shuffled folds, stratified by class for classes, and no more of them than the
-    smallest class has rows, nor than leave two rows to hold out in each (but at least two).
+    smallest class has rows, nor than leave two rows to hold out in each (but at least two). More rows than
+    a `block` has are dealt out as those of files are, block by block.
     """
     if isinstance(splits, int):
-        return _shuffled_folds(splits, target, random_state)
+        return _shuffled_folds(splits, target, random_state, block)
     return _as_partition(splits, target.n_rows) or Folds(len(splits), None, splits)
 
 
-def _shuffled_folds(n_folds: int, target: Target, random_state: Any) -> Folds:
+def _shuffled_folds(wanted: int, target: Target, random_state: Any, block: int | None) -> Folds:
     labels = target.labels
-    n_folds = allowed_folds(n_folds, target.n_rows, None if labels is None else np.bincount(labels))
+    n_folds = allowed_folds(wanted, target.n_rows, None if labels is None else np.bincount(labels))
+    if block is not None and target.n_rows > block:
+        dealt = deal_blocks(wanted, labels, target.n_rows, block, seed_of(random_state))
+        return Folds(n_folds, dealt % n_folds)
     return Folds(n_folds, deal_folds(n_folds, target.n_rows, labels, random_state))
 
 
@@ -144,6 +149,18 @@ def deal_in_turn(
         return _deal_decks(n_folds, n_rows, labels, start)
     decks = _deal_decks(n_folds, _SHUFFLED_DECKS * n_folds, None, start).reshape(-1, n_folds)
     return np.take(decks, rng.integers(_SHUFFLED_DECKS, size=n_decks), axis=0).reshape(-1)[:n_rows]
+
+
+def deal_blocks(
+    n_folds: int, labels: NDArray[np.int32] | None, n_rows: int, block: int, seed: int
+) -> NDArray[np.int32]:
+    """Return the folds that rows have which are compressed block by block."""
+    parts = []
+    for start in range(0, n_rows, block):
+        rows = slice(start, min(start + block, n_rows))
+        of_block = None if labels is None else labels[rows]
+        parts.append(deal_in_turn(n_folds, rows.stop - start, of_block, [seed, start]))
+    return np.concatenate(parts)
 
 
 def _deal_decks(

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabstretch._cells import Column
-from tabstretch._smoothing_kernels import find_bandwidths, smooth_cells
+from tabstretch._smoothing_kernels import find_bandwidths, find_spread_bandwidths, smooth_cells
 
 # The Gaussian kernel is cut where it has fallen to 3e-10, or to 4e-6 where cells are approximate anyway.
 EXACT_REACH, ROUGH_REACH = 6.6, 5.0
@@ -53,6 +53,7 @@ def smooth(
     n_neighbors: float,
     noise: Column | None = None,
     *,
+    extent: tuple[Column, Column] | None = None,
     reach: float = EXACT_REACH,
 ) -> Smooth:
     """Estimate the target at the cells `query` from all cells with weight.
@@ -69,6 +70,9 @@ def smooth(
         Number (weight) of training rows within one bandwidth; capped at all there are.
     noise : array of shape (n_cells,), optional
         Weighted sum of squared residuals of the training rows in each cell.
+    extent : tuple of two arrays of shape (n_cells,), optional
+        Low and high ends of the cells, if they are ranges of values. For the bandwidth, weight is spread
+        evenly between them: it then follows the rows and not where the cells happen to be cut.
     reach : float
         Distance, in bandwidths, beyond which training rows do not count.
     """
@@ -79,7 +83,11 @@ def smooth(
     wanted = min(n_neighbors, float(cumulative[-1]))
     bandwidth = np.empty(len(query))
     # Sums of fractional weights may miss the wanted weight by rounding.
-    find_bandwidths(position, cumulative, query, wanted * (1.0 - 1e-12), bandwidth)
+    wanted *= 1.0 - 1e-12
+    if extent is None:
+        find_bandwidths(position, cumulative, query, wanted, bandwidth)
+    else:
+        find_spread_bandwidths(position, *extent, cumulative, query, wanted, bandwidth)
     noise = _NO_NOISE if noise is None else noise
     smooth_cells(position, weight, by_output, query, bandwidth, reach, noise, *result)
     return result

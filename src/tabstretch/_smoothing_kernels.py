@@ -38,6 +38,79 @@ def find_bandwidths(position, cumulative, query, wanted, bandwidth):
         bandwidth[q] = radius
 
 
+@kernel
+def find_spread_bandwidths(position, low, high, cumulative, query, wanted, bandwidth):
+    """Find the same where each cell's weight is spread evenly from its low to its high end.
+
+    Both ends of the interval around x only move to the right as x does: the search for the next one starts
+    where its right end is that of the one before, and grows it, from one end of a cell to the next.
+    """
+    n_cells = len(position)
+    right = -np.inf
+    n_right = 0  # cells that end within the interval or before it
+    n_left = 0  # cells that start before the interval
+    for q in range(len(query)):
+        x = position[query[q]]
+        radius = max(right - x, 0.0)
+        while n_right < n_cells and high[n_right] <= x + radius:
+            n_right += 1
+        while n_left < n_cells and low[n_left] < x - radius:
+            n_left += 1
+        while n_left > 0 and low[n_left - 1] >= x - radius:
+            n_left -= 1
+        inside = cumulative[n_right] - cumulative[n_left]
+        enters_right = n_right < n_cells and low[n_right] < x + radius
+        if enters_right:
+            inside += spread(low, high, cumulative, n_right) * (x + radius - low[n_right])
+        enters_left = n_left > 0 and high[n_left - 1] > x - radius
+        if enters_left:
+            inside += spread(low, high, cumulative, n_left - 1) * (high[n_left - 1] - (x - radius))
+        while inside < wanted:
+            to_right = np.inf
+            to_left = np.inf
+            density = 0.0
+            if n_right < n_cells:
+                to_right = (high[n_right] if enters_right else low[n_right]) - x
+                density += spread(low, high, cumulative, n_right) if enters_right else 0.0
+            if n_left > 0:
+                to_left = x - (low[n_left - 1] if enters_left else high[n_left - 1])
+                density += spread(low, high, cumulative, n_left - 1) if enters_left else 0.0
+            following = max(min(to_right, to_left), radius)
+            if following == np.inf:
+                break
+            if inside + density * (following - radius) >= wanted:
+                radius += (wanted - inside) / density
+                break
+            inside += density * (following - radius)
+            radius = following
+            if to_right <= to_left:
+                point = low[n_right] == high[n_right]
+                if point:
+                    inside += cumulative[n_right + 1] - cumulative[n_right]
+                if enters_right or point:
+                    n_right += 1
+                    enters_right = False
+                else:
+                    enters_right = True
+            else:
+                point = low[n_left - 1] == high[n_left - 1]
+                if point:
+                    inside += cumulative[n_left] - cumulative[n_left - 1]
+                if enters_left or point:
+                    n_left -= 1
+                    enters_left = False
+                else:
+                    enters_left = True
+        bandwidth[q] = radius
+        right = x + radius
+
+
+@kernel
+def spread(low, high, cumulative, cell):
+    """Return the weight of a cell by length."""
+    return (cumulative[cell + 1] - cumulative[cell]) / (high[cell] - low[cell])
+
+
 # Loops from zero over slices vectorise; loops from `low` to `high` do not, as an index might be negative.
 
 

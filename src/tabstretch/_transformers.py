@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tabstretch._base import BaseStretch
-from tabstretch._batches import supervised_request
+from tabstretch._batches import block_rows, supervised_request
 from tabstretch._column import ColumnFit, TargetFit
 from tabstretch._context import encode_context
 from tabstretch._folds import keep_rows, make_folds, requested_splits
@@ -323,7 +323,8 @@ class SupervisedStretchTransformer(SplitterRouting, BaseStretch):
                 columns, X, context, target, splits, weight, self._teacher_fit(), **weights
             )
         else:
-            folds = make_folds(splits, target, self.random_state)
+            block = block_rows(X.shape[1]) if self.variation == "within_fold" else None
+            folds = make_folds(splits, target, self.random_state, block)
             marginal = TargetFit(target, folds, self._neighbors(), self.variation, self._fixed_shrinkage())
             columns = self._fit_columns(X, weight=weight, supervision=marginal, **weights)
         self._target_units = target.shift, target.scale

@@ -45,14 +45,18 @@ class SmoothedColumn:
         self.cells, self.target, self.folds, self.weight = cells, target, folds, weight
         n_rows = float(cells.weight.sum())
         self.n_neighbors = default_neighbors(n_rows) if n_neighbors is None else float(n_neighbors)
-        span = float(cells.mean[-1] - cells.mean[0])
-        self.position = (cells.mean - cells.mean[0]) / span if span > 0 else np.zeros(cells.n_cells)
+        self.position = self._scaled(cells.mean)
+        self._extent = None if cells.exact else (self._scaled(cells.low), self._scaled(cells.high))
         n_outputs = target.n_outputs
         self.blocks = [
             slice(start, min(start + _OUTPUTS_AT_ONCE, n_outputs))
             for start in range(0, n_outputs, _OUTPUTS_AT_ONCE)
         ]
         self._sums: FoldSums | None = None
+
+    def _scaled(self, place: Column) -> Column:
+        first, last = self.cells.mean[0], self.cells.mean[-1]
+        return (place - first) / (last - first) if last > first else np.zeros(len(place))
 
     @property
     def n_bandwidths(self) -> float:
@@ -104,8 +108,9 @@ class SmoothedColumn:
         """Estimate some cells, or all, from training sums."""
         query = np.arange(self.cells.n_cells) if query is None else query
         reach = EXACT_REACH if self.cells.exact else ROUGH_REACH
+        n_neighbors = self.n_neighbors + more_neighbors
         return smooth(
-            self.position, weight, total, query, self.n_neighbors + more_neighbors, noise, reach=reach
+            self.position, weight, total, query, n_neighbors, noise, extent=self._extent, reach=reach
         )
 
 
