@@ -323,7 +323,8 @@ def test_a_column_that_moves_the_prediction_little_keeps_more_of_its_value() -> 
     X = rng.lognormal(size=(3000, 2))
     steps = X > 1.0
     y = 10.0 * steps[:, 0] + steps[:, 1]
-    stretch = SupervisedStretchTransformer(variation="conditional", shrinkage=0.0).fit(X, y)
+    settings = {"variation": "conditional", "shrinkage": 0.0, "target_type": "continuous"}
+    stretch = SupervisedStretchTransformer(**settings).fit(X, y)
     for j, most in enumerate([1.0, 0.5]):
         total = stretch.variation_[j].sum()
         share = range_shares(stretch.bin_edges_[j])

@@ -97,7 +97,8 @@ def signal_of(
     edges = bin_edges(x, _BINS, cells=cells)
     if len(edges) < 2:  # values that differ by less than their scale can hold
         return 0.0, 0.0, 1.0
-    variation, noise, *_ = evidence_within_folds(column, edges, None)
+    evidence = evidence_within_folds(column, edges, None)
+    variation, noise = evidence.variation, evidence.shrinkage
     r2 = out_of_fold_r2(column)
     line = straight_line(column, edges)
     if noise >= 1.0 or line.sum() <= 0:
