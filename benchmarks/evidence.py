@@ -1,12 +1,14 @@
-"""The tables of docs/evidence.md, from the results of the studies behind it.
+"""docs/evidence_tables.md, from the results of the studies behind docs/evidence.md.
 
-    python benchmarks/evidence.py docs/data/evidence.parquet docs/data/evidence-realmlp.parquet
+    python benchmarks/evidence.py docs/data/*.parquet -o docs/evidence_tables.md
 
 Scores and ranks are those of `tabstretch.study.statistics`, over the panels (data set and network) in which
-every transformation was run.
+every transformation was run. Where a network was run both tuned and not on the same data, a further table
+ranks both together.
 """
 
 import argparse
+import json
 from pathlib import Path
 
 import pandas as pd
@@ -16,6 +18,12 @@ from tabstretch.study.statistics import cell_table, complete_panels, normalised_
 
 SEVERAL_INPUTS = ("ple", "ple_t", "stretch_views")
 DEFAULT = "stretch_conditional"
+TUNED = ", tuned"
+HEAD = """\
+# Tables of the evidence
+
+Written by `python benchmarks/evidence.py docs/data/*.parquet -o docs/evidence_tables.md`;
+[what they mean](evidence.md)."""
 
 
 def main() -> None:
@@ -23,25 +31,62 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("results", nargs="+", type=Path, help="FILE.parquet or .csv of tabstretch results")
-    parser.add_argument("--per-dataset", action="store_true", help="also the score of each data set")
+    parser.add_argument("-o", "--output", type=Path, help="the page (default: print it)")
     arguments = parser.parse_args()
-    for path in arguments.results:
-        results = pd.read_csv(path) if path.suffix == ".csv" else pd.read_parquet(path)
+    text = page({path.stem: read(path) for path in sorted(arguments.results)})
+    if arguments.output is None:
+        print(text)
+    else:
+        arguments.output.write_text(text, encoding="utf-8")
+
+
+def read(path: Path) -> pd.DataFrame:
+    return pd.read_csv(path) if path.suffix == ".csv" else pd.read_parquet(path)
+
+
+def page(studies: dict[str, pd.DataFrame]) -> str:
+    parts = [HEAD]
+    for name, results in studies.items():
         for model, rows in complete_panels(results).groupby("model", sort=False):
-            print(f"\n### {model}: {budget(rows)}\n")
-            print(as_markdown(overview(rows)))
-            print(f"\n{DEFAULT} against each other one: data sets won, tied within seed noise, lost\n")
-            print(as_markdown(duels(rows)))
-            if arguments.per_dataset:
-                print(f"\nMean test score of `{model}` on each data set\n")
-                print(as_markdown(by_dataset(rows)))
+            parts += [f"## {name}: {model}, {budget(rows)}", as_markdown(overview(rows))]
+            parts += [
+                f"`{DEFAULT}` against each other one: data sets won, tied within seed noise, lost",
+                as_markdown(duels(rows)),
+            ] * (rows["seed"].nunique() > 1)
+            parts += [f"Mean test score of `{model}` on each data set", as_markdown(by_dataset(rows))]
+            if rows["trials"].max() > 0:
+                parts += tuning(name, rows, studies)
+    return "\n\n".join(parts) + "\n"
 
 
 def budget(rows: pd.DataFrame) -> str:
     trials, seeds = rows["trials"].max(), rows["seed"].nunique()
     tuned = f"{trials} trials" if trials else "untuned"
-    most = rows["n_train"].max()
-    return f"{rows['dataset'].nunique()} data sets, {tuned}, {seeds} seeds, at most {most} training rows"
+    most, many = rows["n_train"].max(), f"{seeds} seed{'s' * (seeds > 1)}"
+    return f"{rows['dataset'].nunique()} data sets, {tuned}, {many}, at most {most} training rows"
+
+
+def tuning(name: str, tuned: pd.DataFrame, studies: dict[str, pd.DataFrame]) -> list[str]:
+    """Return a table of both budgets together, and the numbers of bins that tuning chose."""
+    names = ["dataset", "model", "transformation"]
+    untuned = pd.concat(
+        [rows[rows["trials"] == 0].merge(tuned[names].drop_duplicates()) for rows in studies.values()]
+    )
+    if untuned.empty:
+        return []
+    both = pd.concat([untuned, tuned.assign(transformation=tuned["transformation"] + TUNED)])
+    bins = tuned[tuned["seed"] == 0].assign(
+        n_bins=[json.loads(p).get("n_bins") for p in tuned.loc[tuned["seed"] == 0, "params"]]
+    )
+    chosen = bins.dropna(subset="n_bins").astype({"n_bins": int})
+    return [
+        f"### {name}: tuned and untuned together",
+        as_markdown(overview(complete_panels(both))),
+        "Bins that tuning chose",
+        as_markdown(
+            in_order(chosen.pivot(index="dataset", columns="transformation", values="n_bins").astype(object))
+        ),
+    ]
 
 
 def overview(rows: pd.DataFrame) -> pd.DataFrame:
@@ -52,7 +97,9 @@ def overview(rows: pd.DataFrame) -> pd.DataFrame:
     classes = set(rows["dataset"]) - regression
     table = pd.DataFrame(
         {
-            "inputs": ["several" if name in SEVERAL_INPUTS else "one" for name in scores.index],
+            "inputs": [
+                "several" if name.removesuffix(TUNED) in SEVERAL_INPUTS else "one" for name in scores.index
+            ],
             "score": scores.mean(axis=1),
             "mean rank": ranks.mean(axis=1),
             "score, regression": scores[sorted(regression)].mean(axis=1),
@@ -80,11 +127,14 @@ def duels(rows: pd.DataFrame) -> pd.DataFrame:
             "lost": (difference < -threshold).sum(axis=1),
         }
     )
-    return table.loc[[name for name in TRANSFORMATIONS if name in table.index]]
+    return in_order(table.T).T
 
 
 def by_dataset(rows: pd.DataFrame) -> pd.DataFrame:
-    table = cell_table(rows).pivot(index="dataset", columns="transformation", values="value")
+    return in_order(cell_table(rows).pivot(index="dataset", columns="transformation", values="value"))
+
+
+def in_order(table: pd.DataFrame) -> pd.DataFrame:
     return table[[name for name in TRANSFORMATIONS if name in table.columns]]
 
 
