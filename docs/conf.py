@@ -113,6 +113,7 @@ html_sidebars = {
         "coming_from",
         "study",
         "evidence",
+        "evidence_tables",
         "trust",
         "speed",
         "changelog",
