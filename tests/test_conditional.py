@@ -23,6 +23,7 @@ import tabstretch._target
 from tabstretch import SupervisedStretchTransformer
 from tabstretch._conditional import Teaching, conditional_variation
 from tabstretch._folds import make_folds
+from tabstretch._order import key_of_rows
 from tabstretch._widths import range_shares
 
 # What noise shows
@@ -35,7 +36,9 @@ def test_under_pure_noise_columns_show_what_their_shadows_show() -> None:
         y = np.random.default_rng(seed + 100).normal(size=300)
         target = tabstretch._target.encode_target(y, "continuous")
         folds = make_folds(4, target, 0)
-        teaching = Teaching(boosted(), 100, target, folds, None, len(X), np.random.RandomState(0), None)
+        teaching = Teaching(
+            boosted(), 100, target, folds, None, key_of_rows(X), len(X), np.random.RandomState(0), None
+        )
         edges = [np.quantile(each, np.linspace(0, 1, BINS + 1)) for each in X.T]
         found = conditional_variation(X, None, edges, teaching, with_noise=True)
         ratios += [variation.observed.sum() / variation.noise.sum() for variation, _, _ in found]

@@ -21,6 +21,7 @@ import tabstretch._conditional
 import tabstretch._target
 from tabstretch._conditional import Teaching, conditional_variation
 from tabstretch._folds import make_folds
+from tabstretch._order import key_of_rows
 
 # The oracle: plain scikit-learn, a row at a time.
 
@@ -69,7 +70,9 @@ def fast(
     target = tabstretch._target.encode_target(np.asarray(y), kind, weight)
     folds = make_folds(list(splits), target, 0)
     n_curves = len(X) * len(splits)  # every held-out row
-    teaching = Teaching(teacher, n_curves, target, folds, weight, len(X), np.random.RandomState(0), None)
+    teaching = Teaching(
+        teacher, n_curves, target, folds, weight, key_of_rows(X), len(X), np.random.RandomState(0), None
+    )
     found = conditional_variation(X, context, edges, teaching, with_noise=False)
     return [(variation, curves) for variation, _, curves in found]
 

@@ -13,7 +13,8 @@ def test_the_tables_are_those_of_the_results() -> None:
     pytest.importorskip("pandas")
     path = ROOT / "benchmarks" / "evidence.py"
     spec = importlib.util.spec_from_file_location("evidence", path)
-    assert spec is not None and spec.loader is not None
+    assert spec is not None
+    assert spec.loader is not None
     evidence = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(evidence)
     results = {path.stem: evidence.read(path) for path in sorted((ROOT / "docs" / "data").glob("*.parquet"))}

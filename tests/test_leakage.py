@@ -18,6 +18,7 @@ from tabstretch import StretchTransformer, SupervisedStretchTransformer
 from tabstretch._cells import cut_into_cells
 from tabstretch._conditional import Teaching, _give_lectures
 from tabstretch._folds import Folds
+from tabstretch._order import key_of_rows
 from tabstretch._target import Target, encode_target
 from tabstretch._variation import SmoothedColumn
 
@@ -92,7 +93,7 @@ def sweeps(target: Target, folds: Folds) -> list[Array]:
     """The curves that each fold's teachers predict for rows they have not seen, shadows included."""
     table = np.column_stack([X, X])
     teacher = boosted(classes=target.classes is not None)
-    teaching = Teaching(teacher, 40, target, folds, None, N, np.random.RandomState(0), None)
+    teaching = Teaching(teacher, 40, target, folds, None, key_of_rows(X), N, np.random.RandomState(0), None)
     lectures = _give_lectures(table, range(2, 4), teaching)
     places = np.linspace(-2, 2, 9)
     return [

@@ -42,6 +42,14 @@ def test_neither_do_units_directions_and_the_order_of_columns(table: np.ndarray)
     assert_array_equal(places_of_rows(table, [NUMBERS, CODES]), PLACES)
 
 
+def test_rows_as_far_from_the_middle_are_told_apart() -> None:
+    shuffle = RNG.permutation(200)
+    one = np.exp(TABLE[:, :1])
+    expected = places_of_rows(one, [])
+    assert_array_equal(places_of_rows(one[shuffle], []), expected[shuffle])
+    assert_array_equal(places_of_rows(5 - 0.3 * one, []), expected)
+
+
 def test_neither_do_the_target_s_units_and_labels() -> None:
     other = [Lesson(5 - 2 * NUMBERS.y), Lesson(np.array([2, 0, 1])[CODES.y], 3)]
     assert_array_equal(places_of_rows(TABLE, other), PLACES)

@@ -20,7 +20,7 @@ from tabstretch._cells import Column
 from tabstretch._folds import Folds, Splits
 from tabstretch._lessons import Lesson, make_lessons, taken
 from tabstretch._magnitude import scale_for_models
-from tabstretch._order import copies_of_rows, key_of_rows, rows_in_order
+from tabstretch._order import copies_of_rows, rows_in_order
 from tabstretch._shadows import Shadow, choose_shadows, shadow_noise
 from tabstretch._sharing import remembered
 from tabstretch._target import Target
@@ -75,7 +75,7 @@ class Lecture:
 class Teaching:
     """How teachers are trained and asked, and everything they learn from but the columns.
 
-    `n_rows` is the number of rows before any were repeated by their weights.
+    `key` orders the rows (`_order`), and `n_rows` is their number before any were repeated by their weights.
     """
 
     teacher: Any
@@ -83,6 +83,7 @@ class Teaching:
     target: Target
     folds: Folds
     weight: Column | None
+    key: NDArray[np.float64]
     n_rows: int
     random_state: Any
     n_jobs: int | None
@@ -164,8 +165,7 @@ def _lectures_of(
     seeds: NDArray[np.intp],
 ) -> list[Lecture]:
     import_module("sklearn.ensemble")  # slow to import, so only here, but before there are threads
-    key = key_of_rows(table[:, : shadows.start])
-    jobs = []
+    key, jobs = teaching.key, []
     for (train, held), seed in zip(splits, seeds, strict=True):
         # Not even the order of a teacher's rows depends on the target of those that it is asked about.
         train = train[rows_in_order(key[train], taken(lessons, train))]

@@ -90,15 +90,28 @@ def keep_rows(splits: int | Splits, kept: NDArray[np.bool_]) -> int | Splits:
     return [(number[train[kept[train]]], number[test[kept[test]]]) for train, test in splits]
 
 
-def make_folds(splits: int | Splits, target: Target, random_state: Any, block: int | None = None) -> Folds:
+def make_folds(
+    splits: int | Splits,
+    target: Target,
+    random_state: Any,
+    block: int | None = None,
+    order: NDArray[np.intp] | None = None,
+) -> Folds:
     """Make folds from splits or from a number.
 
     A number gives shuffled folds, stratified by class for classes, and no more of them than the
     smallest class has rows, nor than leave two rows to hold out in each (but at least two). More rows than
-    a `block` has are dealt out as those of files are, block by block.
+    a `block` has are dealt out as those of files are, block by block. Rows are taken in the `order` given, or
+    in that of the data.
     """
     if isinstance(splits, int):
-        return _shuffled_folds(splits, target, random_state, block)
+        if order is None:
+            return _shuffled_folds(splits, target, random_state, block)
+        folds = _shuffled_folds(splits, target.take(order), random_state, block)
+        assert folds.assignment is not None
+        assignment = np.empty_like(folds.assignment)
+        assignment[order] = folds.assignment
+        return Folds(folds.n_folds, assignment)
     return _as_partition(splits, target.n_rows) or Folds(len(splits), None, splits)
 
 

@@ -14,7 +14,8 @@ from tabstretch._cells import Column
 from tabstretch._column import ColumnFit, Evidence, TargetFit, marginal_evidence, supervise, weigh
 from tabstretch._conditional import Curves, Teaching, conditional_variation, interaction_share
 from tabstretch._folds import Splits, keep_rows, make_folds
-from tabstretch._sampling import random_keys, seed_of, smallest_keys
+from tabstretch._order import key_of_rows, rows_in_order
+from tabstretch._sampling import keys_of_values, seed_of, smallest_keys
 from tabstretch._target import Target
 from tabstretch._teacher import check_teacher
 from tabstretch._threads import map_in_threads
@@ -57,22 +58,25 @@ def supervise_by_teachers(
     random = check_random_state(how.random_state)
     if len(X) > how.teacher_rows:
         # The rows that data in batches would give: see `_sampling`.
-        rows = smallest_keys(random_keys(seed_of(how.random_state), 0, len(X)), how.teacher_rows)
+        rows = smallest_keys(keys_of_values(seed_of(how.random_state), X), how.teacher_rows)
         kept = np.zeros(len(X), dtype=bool)
         kept[rows] = True
         X, target, splits = X[kept], target.take(rows), keep_rows(splits, kept)
         context = None if context is None else context[kept]
         weight = None if weight is None else weight[kept]
-    folds = make_folds(splits, target, random)
+    # Chance deals with rows in an order of their own, so that theirs in the data does not matter.
+    key = key_of_rows(X if context is None else np.hstack([X, context]))
+    folds = make_folds(splits, target, random, order=rows_in_order(key, []))
     n_rows = len(X)
     if weight is not None and np.all(weight == np.floor(weight)) and weight.sum() <= how.teacher_rows:
         # Weights count rows, and teachers that count them too, in leaves say, must see as many.
         counts = weight.astype(np.intp)
         copies = np.repeat(np.arange(len(X)), counts)
         X, target, folds, weight = X[copies], target.take(copies), folds.repeat(counts), None
+        key = key[copies]
         context = None if context is None else context[copies]
     check_teacher(how.teacher, classes=target.classes is not None, weighted=weight is not None)
-    teaching = Teaching(how.teacher, how.n_curves, target, folds, weight, n_rows, random, how.n_jobs)
+    teaching = Teaching(how.teacher, how.n_curves, target, folds, weight, key, n_rows, random, how.n_jobs)
     edges = [column.edges for column in columns]
     if target.constant:
         return [_supervise(column, _no_evidence(column, "constant target"), **weights) for column in columns]

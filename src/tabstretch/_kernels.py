@@ -175,6 +175,39 @@ def place_cells(left, mean, place):
 
 
 @kernel
+def scramble(bits):
+    """Return 64 bits in which nothing of the given ones is seen: the end of the SplitMix64 generator."""
+    bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return bits ^ (bits >> np.uint64(31))
+
+
+@kernel
+def scramble_in(bits, key):
+    """Take the bits of floats into the keys of their rows; both zeros are one number, and so are all NaN."""
+    minus_zero, infinity = np.uint64(1 << 63), np.uint64(0x7FF << 52)
+    for i in range(len(bits)):
+        number = bits[i] if bits[i] != minus_zero else np.uint64(0)
+        number = number if number & ~minus_zero <= infinity else infinity + np.uint64(1)
+        key[i] = scramble((key[i] ^ number) + np.uint64(0x9E3779B97F4A7C15))
+
+
+@kernel
+def tell_copies_apart(key, latest, start):
+    """Give rows whose key was seen before another one, by their number, which is counted from `start`.
+
+    `latest` has the latest key of each residue: of a key that comes often enough nearly all copies are seen.
+    """
+    mask = np.uint64(len(latest) - 1)
+    for i in range(len(key)):
+        place = key[i] & mask
+        if latest[place] == key[i]:
+            key[i] = scramble(key[i] ^ scramble(start + np.uint64(i)))
+        else:
+            latest[place] = key[i]
+
+
+@kernel
 def deal_rows(labels, decks, place, state, fold):
     """Deal out each class's deck of folds to its rows, card by card; `state` is of a xorshift generator."""
     n_folds = decks.shape[1]

@@ -12,10 +12,12 @@ _MOST_COPIES = 5
 
 
 def key_of_rows(table: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return how far from the middle the ranks of every row are, summed over columns."""
-    key = np.zeros(len(table))
+    """Return how far from the middle the ranks of every row are, and on which side, summed over columns."""
+    key = np.zeros((len(table), 2))
     for column in table.T:
-        key += _spread(_distance_from_middle(column))
+        rank = _centred_rank(column)
+        key[:, 0] += _spread(_distance_from_middle(rank))
+        key[:, 1] += _longer_side(column) * np.nan_to_num(rank)
     return key
 
 
@@ -25,15 +27,15 @@ def rows_in_order(key: NDArray[np.float64], lessons: list[Lesson]) -> NDArray[np
     It depends neither on the order of rows and columns nor on units, directions or labels. Rows that are
     alike in all of this keep their order.
     """
-    key = key.copy()
+    distance, side = key.T.copy()
     for lesson in lessons:
         if lesson.n_classes:
             counts = np.bincount(lesson.y, minlength=lesson.n_classes)
-            key += 2.0 * _spread(counts[lesson.y] / len(key))
+            distance += 2.0 * _spread(counts[lesson.y] / len(key))
         else:
-            key += 2.0 * _spread(_distance_from_middle(lesson.y))
+            distance += 2.0 * _spread(_distance_from_middle(_centred_rank(lesson.y)))
     # Sums of the same numbers in another order differ in their last digits.
-    return np.argsort(np.round(key, 9), kind="stable")
+    return np.lexsort((np.round(side, 9), np.round(distance, 9)))
 
 
 def copies_of_rows(table: NDArray[np.float64], lessons: list[Lesson], n_rows: float) -> NDArray[np.intp]:
@@ -52,12 +54,29 @@ def copies_of_rows(table: NDArray[np.float64], lessons: list[Lesson], n_rows: fl
     return np.asarray(copy.ravel(), dtype=np.intp)
 
 
-def _distance_from_middle(column: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return how far the rank of each value among the distinct ones is from the middle; 2 for NaN."""
+def _centred_rank(column: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the rank of each value among the distinct ones, from -1 to 1."""
     values, rank = np.unique(column, return_inverse=True)
     n_values = int(np.sum(~np.isnan(values)))
-    distance = np.abs(2.0 * rank.ravel() / max(n_values - 1, 1) - 1.0)
-    return np.where(np.isnan(column), 2.0, distance)
+    return np.where(np.isnan(column), np.nan, 2.0 * rank.ravel() / max(n_values - 1, 1) - 1.0)
+
+
+def _distance_from_middle(rank: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.where(np.isnan(rank), 2.0, np.abs(rank))
+
+
+def _longer_side(column: NDArray[np.float64]) -> float:
+    """Return the direction in which a column has its longer tail, zero where both are as long.
+
+    It tells rows apart that are as far from the middle, and turns with the column's direction.
+    """
+    values = column[np.isfinite(column)]
+    if len(values) == 0:
+        return 0.0
+    from_middle = values / 4.0 - np.median(values) / 4.0  # differences of the largest numbers overflow
+    reach = float(np.abs(from_middle).max())
+    lean = float((from_middle / reach).mean()) if reach > 0.0 else 0.0
+    return float(np.sign(lean)) if abs(lean) > 1e-9 else 0.0
 
 
 def _spread(distance: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -19,7 +19,7 @@ from tabstretch._folds import allowed_folds, deal_folds, deal_in_turn
 from tabstretch._foreseen import ForeseenCells
 from tabstretch._magnitude import power_of_two_scale
 from tabstretch._merging import ColumnPart, cut_by_itself, keep_cells, merge_parts
-from tabstretch._sampling import RowSample, random_keys, smallest_keys
+from tabstretch._sampling import RowSample, keys_of_values, smallest_keys
 from tabstretch._target import Target
 from tabstretch._target_parts import TargetPart, TargetPlan, encode_part, merge_targets, plan_target
 from tabstretch._threads import map_in_threads
@@ -203,7 +203,7 @@ def check_alike(block: Block, first: Block) -> None:
 def _draw(block: Block, first_row: int, request: Request) -> RowSample | None:
     if request.sample_rows == 0 or block.y is None:
         return None
-    key = random_keys(request.seed, first_row, len(block.X))
+    key = keys_of_values(request.seed, block.X, first_row)
     chosen = smallest_keys(key, request.sample_rows)
     weight = None if block.weight is None else block.weight[chosen]
     return RowSample(key[chosen], block.X[chosen], block.y[chosen], weight)

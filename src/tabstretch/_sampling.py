@@ -10,6 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
+from tabstretch._kernels import scramble_in, tell_copies_apart
+
+# Rows among which copies are looked for; a power of two.
+_SOUGHT_TOGETHER = 1 << 19
+
 
 def seed_of(random_state: Any) -> int:
     """Return a seed: the one given, or one that is drawn."""
@@ -25,6 +30,22 @@ def random_keys(seed: int, first_row: int, n_rows: int) -> NDArray[np.float64]:
     a sample of its smallest values.
     """
     return np.random.Generator(np.random.PCG64([seed, 1]).advance(first_row)).random(n_rows)
+
+
+def keys_of_values(seed: int, X: Any, first_row: int = 0) -> NDArray[np.float64]:
+    """Return a random number for each row of a matrix, which depends on its values, not on its place.
+
+    Of equal rows only one follows its values and the others their places, or a value that is most of a
+    table might be all of a sample, or nothing of it. Rows are looked through in blocks, so that copies in
+    different blocks may have the same number.
+    """
+    key = np.full(len(X), np.random.SeedSequence([seed, 2]).generate_state(1, np.uint64)[0])
+    for j in range(X.shape[1]):
+        scramble_in(np.ascontiguousarray(X[:, j], dtype=np.float64).view(np.uint64), key)
+    for start in range(0, len(key), _SOUGHT_TOGETHER):
+        block = key[start : start + _SOUGHT_TOGETHER]
+        tell_copies_apart(block, np.zeros(_SOUGHT_TOGETHER, np.uint64), np.uint64(first_row + start))
+    return (key >> np.uint64(11)) * 2.0**-53
 
 
 def smallest_keys(key: NDArray[np.float64], size: int) -> NDArray[np.intp]:

@@ -7,15 +7,13 @@ import math
 import numpy as np
 
 from tabstretch._jit import kernel
+from tabstretch._kernels import scramble
 
 
 @kernel
 def random_bits(key, place):
     """Return 64 bits that depend on a key and a place only: the SplitMix64 generator. Vectorises."""
-    bits = key + np.uint64(place) * np.uint64(0x9E3779B97F4A7C15)
-    bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return bits ^ (bits >> np.uint64(31))
+    return scramble(key + np.uint64(place) * np.uint64(0x9E3779B97F4A7C15))
 
 
 @kernel
