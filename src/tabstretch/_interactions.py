@@ -24,6 +24,9 @@ from tabstretch._widths import NEGLIGIBLE_VARIATION
 
 # With more classes or outputs than this the marginal variation, which is only for comparison, takes too long.
 _OUTPUTS_COMPARED = 64
+# Standard deviation, as a share of the bins, by which the variation is spread; finer parts do not matter.
+SMOOTHING = 0.04
+_PARTS_SMOOTHED = 256
 # Of many classes or outputs, the curves of those that vary most are kept for showing.
 CURVES_SHOWN = 8
 
@@ -108,7 +111,8 @@ def _finish(
         evidence = Evidence(variation.observed, marginal.shrinkage, None)
     else:
         evidence = weigh(variation, margin=margin)
-    evidence = evidence._replace(weight=_weight_of_target(evidence.variation))
+    smooth = smoothed(evidence.variation)
+    evidence = evidence._replace(variation=smooth, weight=_weight_of_target(smooth))
     alone = None
     if marginal.target.n_outputs <= _OUTPUTS_COMPARED:
         alone = marginal_evidence(x, column.edges, weight, marginal).variation
@@ -118,6 +122,24 @@ def _finish(
         interaction=interaction_share(curves) if evidence.shrinkage < 1.0 else np.nan,
         marginal=alone,
     )
+
+
+def smoothed(variation: Column) -> Column:
+    """Return the variation spread over neighbouring bins, as much in all.
+
+    NOTE[DIFF] Where a tree splits is chance to a few bins; a map that follows it has kinks that the function
+    left to learn inherits, and networks lose by them (`docs/defaults.md`). The paper's estimate along one
+    column is smooth already.
+    """
+    n_bins = len(variation)
+    n_parts = min(n_bins, _PARTS_SMOOTHED)
+    ends = np.linspace(0.0, n_bins, n_parts + 1)
+    cumulative = np.concatenate([[0.0], np.cumsum(variation)])
+    parts = np.diff(np.interp(ends, np.arange(n_bins + 1), cumulative))
+    place = np.arange(n_parts) / n_parts
+    spread = np.exp(-0.5 * ((place[:, np.newaxis] - place) / SMOOTHING) ** 2)
+    below = np.concatenate([[0.0], np.cumsum(spread / spread.sum(axis=0) @ parts)])
+    return np.diff(np.interp(np.arange(n_bins + 1), ends, below))
 
 
 def _weight_of_target(variation: Column) -> float:

@@ -45,7 +45,7 @@ def keys_of_values(seed: int, X: Any, first_row: int = 0) -> NDArray[np.float64]
     for start in range(0, len(key), _SOUGHT_TOGETHER):
         block = key[start : start + _SOUGHT_TOGETHER]
         tell_copies_apart(block, np.zeros(_SOUGHT_TOGETHER, np.uint64), np.uint64(first_row + start))
-    return (key >> np.uint64(11)) * 2.0**-53
+    return np.asarray(key >> np.uint64(11), dtype=np.float64) * 2.0**-53
 
 
 def smallest_keys(key: NDArray[np.float64], size: int) -> NDArray[np.intp]:
