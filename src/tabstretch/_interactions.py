@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -24,9 +24,8 @@ from tabstretch._widths import NEGLIGIBLE_VARIATION
 
 # With more classes or outputs than this the marginal variation, which is only for comparison, takes too long.
 _OUTPUTS_COMPARED = 64
-# Standard deviation, as a share of the bins, by which the variation is spread; finer parts do not matter.
-SMOOTHING = 0.04
-_PARTS_SMOOTHED = 256
+# Finer parts than these do not matter to a variation that is smoothed.
+_PARTS_SMOOTHED = 512
 # Of many classes or outputs, the curves of those that vary most are kept for showing.
 CURVES_SHOWN = 8
 
@@ -111,7 +110,7 @@ def _finish(
         evidence = Evidence(variation.observed, marginal.shrinkage, None)
     else:
         evidence = weigh(variation, margin=margin)
-    smooth = smoothed(evidence.variation)
+    smooth = smoothed(evidence.variation, marginal.target.n_rows)
     evidence = evidence._replace(variation=smooth, weight=_weight_of_target(smooth))
     alone = None
     if marginal.target.n_outputs <= _OUTPUTS_COMPARED:
@@ -124,22 +123,32 @@ def _finish(
     )
 
 
-def smoothed(variation: Column) -> Column:
+def smoothed(variation: Column, n_rows: int) -> Column:
     """Return the variation spread over neighbouring bins, as much in all.
 
+    It is spread by a Gaussian whose standard deviation is a third of the bandwidth along one column, which
+    spans n^(2/3) of n rows.
+
     NOTE[DIFF] Where a tree splits is chance to a few bins; a map that follows it has kinks that the function
-    left to learn inherits, and networks lose by them (`docs/defaults.md`). The paper's estimate along one
-    column is smooth already.
+    left to learn inherits, and with few rows networks lose by them (`docs/defaults.md`). The paper's
+    estimate along one column is smooth already.
     """
     n_bins = len(variation)
     n_parts = min(n_bins, _PARTS_SMOOTHED)
     ends = np.linspace(0.0, n_bins, n_parts + 1)
     cumulative = np.concatenate([[0.0], np.cumsum(variation)])
     parts = np.diff(np.interp(ends, np.arange(n_bins + 1), cumulative))
-    place = np.arange(n_parts) / n_parts
-    spread = np.exp(-0.5 * ((place[:, np.newaxis] - place) / SMOOTHING) ** 2)
-    below = np.concatenate([[0.0], np.cumsum(spread / spread.sum(axis=0) @ parts)])
+    shares = _shares_of_neighbours(n_parts, n_rows ** (-1 / 3) / 3.0)
+    below = np.concatenate([[0.0], np.cumsum(shares @ parts)])
     return np.diff(np.interp(np.arange(n_bins + 1), ends, below))
+
+
+@lru_cache(maxsize=8)
+def _shares_of_neighbours(n_parts: int, deviation: float) -> NDArray[np.float64]:
+    """Return how much of each part (columns) goes to which (rows)."""
+    place = np.arange(n_parts) / n_parts
+    share = np.exp(-0.5 * ((place[:, np.newaxis] - place) / deviation) ** 2)
+    return share / share.sum(axis=0)
 
 
 def _weight_of_target(variation: Column) -> float:
