@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 from tabstretch._lessons import Lesson
+from tabstretch._magnitude import power_of_two_scale
 
 # With more equal rows than this, on average, they are not copies.
 _MOST_COPIES = 5
 
 
-def key_of_rows(table: NDArray[np.float64]) -> NDArray[np.float64]:
+def key_of_rows(table: NDArray[Any]) -> NDArray[np.float64]:
     """Return how far from the middle the ranks of every row are, and on which side, summed over columns."""
     key = np.zeros((len(table), 2))
     for column in table.T:
+        column = np.asarray(column, dtype=np.float64)
         rank = _centred_rank(column)
         key[:, 0] += _spread(_distance_from_middle(rank))
         key[:, 1] += _longer_side(column) * np.nan_to_num(rank)
@@ -73,7 +77,8 @@ def _longer_side(column: NDArray[np.float64]) -> float:
     values = column[np.isfinite(column)]
     if len(values) == 0:
         return 0.0
-    from_middle = values / 4.0 - np.median(values) / 4.0  # differences of the largest numbers overflow
+    values = values * power_of_two_scale(values)
+    from_middle = values - np.median(values)
     reach = float(np.abs(from_middle).max())
     lean = float((from_middle / reach).mean()) if reach > 0.0 else 0.0
     return float(np.sign(lean)) if abs(lean) > 1e-9 else 0.0
