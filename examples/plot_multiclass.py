@@ -29,5 +29,5 @@ StretchDisplay.from_estimator(stretch, X, grower, feature="color_intensity")
 plt.show()
 
 # %%
-# The room went to the intensities at which the predicted probabilities change, for whichever of the three
+# The room went to the intensities around which the predicted probabilities change, for whichever of the three
 # growers that was.
