@@ -95,6 +95,7 @@ VALUES = (*EDGES[:-1], "values")
         (("columns", 1, "widths"), [0.5, 0.6, 0.7], r"widths must sum to 1, got 1.8"),
         (("columns", 1, "widths"), [1.5, -0.5, 0.0], r"widths\[1\] must be a finite number from 0 to inf"),
         (("columns", 1, "row_shares"), [0, 0, 0], r"row_shares must sum to 1"),
+        (("columns", 1, "row_shares"), [0, 1e308, 1e308], r"row_shares must sum to 1, got inf"),
         (("columns", 1, "variation"), [1.0], r"variation must hold 3 numbers"),
         (("columns", 1, "marginal_variation"), [], r"marginal_variation must hold 3 numbers"),
         (("columns", 1, "shrinkage"), 2, r"shrinkage must be a finite number from 0 to 1, got 2"),

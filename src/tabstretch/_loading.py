@@ -235,8 +235,10 @@ def _read_widths(node: Node, map_: MonotoneMap) -> NDArray[np.float64]:
 
 def _read_shares(node: Node, size: int) -> NDArray[np.float64]:
     shares = node.numbers(low=0, size=size)
-    if size and not abs(shares.sum() - 1.0) <= _ROUNDING * size:
-        raise ValueError(f"{node.place} must sum to 1, got {shares.sum():g}")
+    with np.errstate(over="ignore"):
+        total = shares.sum()
+    if size and not abs(total - 1.0) <= _ROUNDING * size:
+        raise ValueError(f"{node.place} must sum to 1, got {total:g}")
     return shares
 
 
