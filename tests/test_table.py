@@ -72,8 +72,8 @@ def test_teachers_see_the_other_columns() -> None:
 
 def test_what_depends_on_another_column_is_found() -> None:
     rng = np.random.default_rng(1)
-    x, up = rng.normal(size=600), rng.random(600) < 0.5
-    frame = pd.DataFrame({"way": np.where(up, "up", "down"), "x": x, "noise": rng.normal(size=600)})
+    x, up = rng.normal(size=1200), rng.random(1200) < 0.5
+    frame = pd.DataFrame({"way": np.where(up, "up", "down"), "x": x, "noise": rng.normal(size=1200)})
     y = np.where(up, 1, -1) * np.tanh(4 * x)
     alone = TableStretch(marginal(rank_weight=0.0, value_weight=0.0)).fit(frame, y).stretch_
     booster = HistGradientBoostingRegressor(max_iter=30, early_stopping=False)

@@ -29,6 +29,14 @@ def test_mean_and_spread_over_seeds() -> None:
     )
 
 
+def test_equal_means_are_equal_in_whatever_order_their_seeds_were_added() -> None:
+    seeds = [0.1, 0.2, 0.3, 0.7]
+    cells = cell_table(frame(panel(ple=seeds, quantile=seeds[::-1], minmax=[0.325] * 4)))
+    assert cells["value"].nunique() == 1
+    assert one(cells, "ple")["std"] == one(cells, "quantile")["std"]
+    assert one(cells, "minmax")["std"] == 0.0
+
+
 def test_one_seed_has_no_spread() -> None:
     cell = one(cell_table(frame(panel(ple=[0.8]))), "ple")
     assert cell["value"] == 0.8

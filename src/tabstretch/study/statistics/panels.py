@@ -73,6 +73,8 @@ def cell_table(results: pd.DataFrame, metric: str | None = None, *, by_noise: bo
         n_usable=("usable", "sum"),
         noted=("noted", "any"),
     )
+    cells["std"] = _settled(cells["std"].where(cells["std"] > 1e-12 * cells["value"].abs(), cells["std"] * 0))
+    cells["value"] = _settled(cells["value"])
     panels = rows[[*panel, "task"]].assign(tasks=tasks).drop_duplicates()
     every = panels.merge(pd.DataFrame({"transformation": transformations}), how="cross")
     table = every.merge(cells.reset_index(), on=[*panel, "transformation"], how="left")
@@ -86,6 +88,11 @@ def cell_table(results: pd.DataFrame, metric: str | None = None, *, by_noise: bo
     table["state"] = np.select([counts["n_usable"] > 0, counts["n_seeds"] > 0], ["ok", "failed"], "missing")
     order = [*panel, "transformation", "task", "tasks", "state", "value", "std", "sem", "gain"]
     return _sorted(table[[*order, "n_seeds", "n_failed_seeds", "noted"]], panel)
+
+
+def _settled(numbers: pd.Series) -> pd.Series:
+    """Round away the last digits, which would make one of two equal means the larger."""
+    return numbers.map(lambda number: float(f"{number:.12g}"))
 
 
 def with_all(table: pd.DataFrame, column: str) -> pd.DataFrame:
