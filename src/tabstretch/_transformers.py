@@ -219,8 +219,7 @@ class SupervisedStretchTransformer(SplitterRouting, BaseStretch):
     views_ : tuple of str
         What each column becomes: "blend", or the names of its views.
     variation_ : list of arrays
-        Total variation of the estimated target in each bin, noise removed if `shrinkage="auto"`; for
-        "conditional", spread over neighbouring bins.
+        Variation of the estimated target in each bin, without noise if `shrinkage="auto"`.
     shrinkage_ : array of shape (n_features,)
         Share of the target's influence that went to the rank.
     fallback_ : list of str or None
