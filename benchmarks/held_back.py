@@ -117,7 +117,7 @@ def write(folder: Path, X: pd.DataFrame, y: pd.Series, *, is_classes: bool) -> N
     numbers = X.apply(pd.to_numeric, errors="coerce")
     # A code of two values, or a column of which more than a few entries are no number, is categorical.
     lost = numbers.isna().sum() - X.isna().sum()
-    is_number = (lost <= 0.05 * len(X)) & (X.nunique() > 2)
+    is_number = (lost <= 0.05 * X.notna().sum()) & (X.nunique() > 2)
     target = pd.factorize(y.astype(str).str.strip(), sort=True)[0] if is_classes else y.to_numpy(float)
     task = "regression" if not is_classes else "binclass" if target.max() == 1 else "multiclass"
     blocks = {"y": target}

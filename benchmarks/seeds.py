@@ -2,9 +2,9 @@
 
     python benchmarks/seeds.py [--seeds 15] [--repeats 3] [--networks mlp,mlp_plr]
 
-`tabstretch run` on one CSV file of 4000 × 20, one transformation, published defaults, early stopping as in any
-study, as many workers as there are cores. The best of several repeats is taken, since other processes only
-ever add time.
+`tabstretch run` on one CSV file of 4000 × 20, one transformation, published defaults, early stopping as in
+any study, as many workers as there are cores. The best of several repeats is taken, since other processes
+only ever add time.
 """
 
 from __future__ import annotations

@@ -16,7 +16,14 @@ from sklearn.model_selection import (
 )
 
 from tabstretch import SupervisedStretchTransformer
-from tabstretch._folds import deal_in_turn, keep_rows, make_folds, requested_splits
+from tabstretch._folds import (
+    Dealer,
+    deal_by_values,
+    keep_rows,
+    make_column_folds,
+    make_folds,
+    requested_splits,
+)
 from tabstretch._target import encode_target, resolve_target_type
 
 N = 120
@@ -44,7 +51,7 @@ def test_a_number_a_splitter_and_a_list_are_the_same_folds() -> None:
     assert_array_equal(widths(list(splitter.split(X))), expected)
     assert_array_equal(widths(splitter.split(X)), expected)
     assert not np.array_equal(widths(4), expected)
-    assignment = make_folds(4, encode_target(Y, "continuous"), 0).assignment
+    assignment = make_column_folds(4, X, encode_target(Y, "continuous"), None, 0).along(x).assignment
     assert_array_equal(widths(PredefinedSplit(assignment)), widths(4))
 
 
@@ -115,6 +122,39 @@ def test_shuffled_folds_are_even_and_stratified() -> None:
     assert np.ptp(sizes.sum(axis=0)) <= 1
 
 
+@pytest.mark.parametrize("kind", ["continuous", "multiclass"])
+def test_folds_are_dealt_along_the_values_of_a_column(kind: str) -> None:
+    """By value, then target, then weight, class by class: as the slow way to say it."""
+    rng = np.random.default_rng(0)
+    values = rng.choice([-0.0, 0.0, 1.5, -2.0, np.nan], size=200)
+    y = rng.integers(3, size=200).astype(float)
+    weight = rng.choice([0.5, 1.0, 2.0], size=200)
+    target = encode_target(y, kind)
+    dealer = make_column_folds(5, values[:, None], target, weight, 3)
+    assert isinstance(dealer, Dealer)
+    assignment = dealer.along(values).assignment
+    assert assignment is not None
+    place = np.where(np.isnan(values), np.inf, values)
+    keys = [place, y, weight]
+    by_place = sorted(range(200), key=lambda i: (y[i] if kind == "multiclass" else 0, *(k[i] for k in keys)))
+    alike = [tuple(key[i] for key in keys) for i in by_place]
+    for copies in set(alike):
+        found = [assignment[i] for i in by_place if tuple(key[i] for key in keys) == copies]
+        dealt = [fold for fold, each in zip(dealer.dealt, alike, strict=True) if each == copies]
+        assert sorted(found) == sorted(dealt)
+    assert np.ptp(np.bincount(assignment)) <= 1
+
+
+def test_more_rows_than_a_block_share_their_folds() -> None:
+    target = encode_target(Y, "continuous")
+    assert isinstance(make_column_folds(5, X, target, None, 0, block=N), Dealer)
+    folds = make_column_folds(5, X, target, None, 0, block=N - 1)
+    assert folds.along(x) is folds
+    order = np.random.default_rng(0).permutation(N)
+    shuffled = make_column_folds(5, X[order], encode_target(Y[order], "continuous"), None, 0, block=50)
+    assert_array_equal(shuffled.along(x).assignment, folds.along(x).assignment[order])
+
+
 @pytest.mark.parametrize("y", [Y, np.column_stack([Y, Y**2])])
 def test_shuffled_folds_of_numbers_are_even(y: Any) -> None:
     folds = make_folds(7, encode_target(y, "continuous-multioutput" if y.ndim == 2 else "continuous"), 0)
@@ -182,17 +222,26 @@ def test_masks_and_row_numbers_are_the_same_splits() -> None:
     assert_array_equal(by_mask.output_widths_[0], by_row.output_widths_[0])
 
 
-@pytest.mark.parametrize("n_rows", [7, 1000, 60_001])
-def test_folds_dealt_in_turn_are_even_and_random(n_rows: int) -> None:
-    fold = deal_in_turn(10, n_rows, None, [0, 5])
-    counts = np.bincount(fold, minlength=10)
-    assert len(fold) == n_rows
-    assert counts.max() - counts.min() <= 1
-    assert_array_equal(fold, deal_in_turn(10, n_rows, None, [0, 5]))
-    if n_rows > 10_000:
-        assert not np.array_equal(fold, deal_in_turn(10, n_rows, None, [0, 6]))
-        # Neither the place in a deck nor the row before tells much about a row's fold.
-        for place in range(10):
-            at_place = np.bincount(fold[place::10], minlength=10)
-            assert np.all(np.abs(at_place / at_place.sum() - 0.1) < 0.03)
-        assert np.count_nonzero(fold[10::10] == fold[9:-1:10][: len(fold[10::10])]) < 0.12 * n_rows / 10
+@pytest.mark.parametrize("labelled", [False, True])
+def test_folds_dealt_by_values_follow_rows_and_copies_take_turns(labelled: bool) -> None:
+    rng = np.random.default_rng(0)
+    columns = [rng.normal(size=60_000), rng.poisson(3, 60_000).astype(float)]
+    labels = rng.integers(3, size=60_000).astype(np.int32) if labelled else None
+    fold = deal_by_values(10, columns, labels, 5)
+    assert np.all(np.abs(np.bincount(fold, minlength=10) / 60_000 - 0.1) < 0.01)
+    order = rng.permutation(60_000)
+    shuffled = [column[order] for column in columns]
+    assert_array_equal(
+        deal_by_values(10, shuffled, None if labels is None else labels[order], 5), fold[order]
+    )
+    assert not np.array_equal(fold, deal_by_values(10, columns, labels, 6))
+    of_count = deal_by_values(10, columns[1:], labels, 5)
+    for count in np.unique(columns[1]):
+        for label in range(3) if labels is not None else [0]:
+            copies = (columns[1] == count) & (labels == label if labels is not None else True)
+            assert np.ptp(np.bincount(of_count[copies], minlength=10)) <= 1
+    values = rng.permutation(np.repeat(rng.normal(size=1000), 10))
+    sizes = np.array(
+        [np.bincount(deal_by_values(10, [values], None, 5)[values == v], minlength=10) for v in values[:99]]
+    )
+    assert np.mean(np.all(sizes == 1, axis=1)) > 0.95  # a few share a place where copies are looked for

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tabstretch._bins import bin_edges, bin_weights, quartiles
 from tabstretch._cells import Cells, Column, cut_into_cells
 from tabstretch._conditional import Curves
-from tabstretch._folds import Folds
+from tabstretch._folds import Dealer, Folds
 from tabstretch._magnitude import distinct_unscaled, power_of_two_scale
 from tabstretch._target import Target
 from tabstretch._variation import SmoothedColumn, Variation, pooled_variation, variation_within_folds
@@ -44,7 +44,7 @@ class TargetFit:
     """Everything about the target and its marginal estimation that all columns share."""
 
     target: Target
-    folds: Folds
+    folds: Folds | Dealer
     n_neighbors: float | None
     variation: str
     shrinkage: float | None
@@ -162,7 +162,8 @@ def _marginal_evidence(
     nothing = np.zeros(len(edges) - 1)
     if supervision.target.constant:
         return Evidence(nothing, 1.0, "constant target")
-    column = SmoothedColumn(cells, supervision.target, supervision.folds, weight, supervision.n_neighbors)
+    folds = supervision.folds.along(x)
+    column = SmoothedColumn(cells, supervision.target, folds, weight, supervision.n_neighbors)
     if supervision.variation == "within_fold":
         return evidence_within_folds(column, edges, supervision.shrinkage)
     variation = pooled_variation(column, x, edges, with_noise=supervision.shrinkage is None)

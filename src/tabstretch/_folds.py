@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from numbers import Integral
 from typing import Any
 
@@ -12,12 +13,14 @@ from numpy.typing import NDArray
 from sklearn.model_selection import check_cv
 from sklearn.utils import check_random_state
 
-from tabstretch._kernels import deal_rows
-from tabstretch._sampling import seed_of
-from tabstretch._target import Target
+from tabstretch._kernels import deal_by_key, deal_in_order
+from tabstretch._sampling import hash_rows, seed_of
+from tabstretch._target import REGRESSION, Target
 
-# Of so many shuffled decks of folds, each fold is in each place of a deck about equally often.
-_SHUFFLED_DECKS = 4096
+# Among the rows of a block, so many that come more than once are told apart; a power of two.
+_COPIES_SOUGHT = 1 << 16
+# Rows of the same value are told apart by so many outputs of a regression.
+_OUTPUTS_COMPARED = 8
 
 
 @dataclass(frozen=True)
@@ -31,6 +34,10 @@ class Folds:
     n_folds: int
     assignment: NDArray[np.int32] | None = None
     splits: list[tuple[NDArray[np.intp], NDArray[np.intp]]] = field(default_factory=list)
+
+    def along(self, x: NDArray[Any]) -> Folds:
+        """Return these folds, which are the same for all columns."""
+        return self
 
     def repeat(self, counts: NDArray[np.intp]) -> Folds:
         """Return the folds of data in which every row stands as often as it counts, copies together."""
@@ -53,6 +60,56 @@ class Folds:
 
 
 Splits = list[tuple[NDArray[np.intp], NDArray[np.intp]]]
+
+
+@dataclass(frozen=True)
+class Dealer:
+    """Deals the same shuffled folds to the rows of every column, in the order of its values.
+
+    So neither the order of rows nor another column has a say in what becomes of a column. Of rows with the
+    same value, target and weight it does not matter which is in which fold.
+    """
+
+    n_folds: int
+    dealt: NDArray[np.int32]
+    """Shuffled fold numbers, class by class."""
+    order: NDArray[np.intp]
+    """Rows by class, then target, then weight."""
+    starts: NDArray[np.intp]
+    """Where each class begins in these, and the end."""
+
+    @classmethod
+    def of(
+        cls, n_folds: int, target: Target, weight: NDArray[np.float64] | None, random_state: Any
+    ) -> Dealer:
+        """Deal for the rows of a target."""
+        counts = np.array([target.n_rows]) if target.labels is None else np.bincount(target.labels)
+        starts = np.concatenate([[0], np.cumsum(counts)])
+        return cls(
+            n_folds, _shuffled_by_class(n_folds, starts, random_state), _order_of(target, weight), starts
+        )
+
+    def along(self, x: NDArray[Any]) -> Folds:
+        """Return the folds for a column."""
+        assignment = np.empty(len(x), dtype=np.int32)
+        for start, stop in pairwise(self.starts):
+            rows = self.order[start:stop]
+            of_class = x[rows]
+            # An order of ties is not asked of the sort, for that takes it many times as long.
+            deal_in_order(of_class, np.argsort(of_class), rows, self.dealt[start:stop], assignment)
+        return Folds(self.n_folds, assignment)
+
+
+def _order_of(target: Target, weight: NDArray[np.float64] | None) -> NDArray[np.intp]:
+    """Return the rows by class or target, then weight."""
+    keys: list[NDArray[Any]] = [] if weight is None else [weight]
+    if target.labels is not None:
+        keys.append(target.labels)
+    elif target.kind in REGRESSION:
+        keys.extend(target.values.T[:_OUTPUTS_COMPARED][::-1])
+    else:  # indicators: a number that only equal rows share
+        keys.append(target.values @ np.random.RandomState(0).uniform(0.5, 1.0, target.n_outputs))
+    return np.lexsort(keys)
 
 
 def requested_splits(cv: Any, X: Any, y: Any, split_params: dict[str, Any]) -> int | Splits:
@@ -91,37 +148,57 @@ def keep_rows(splits: int | Splits, kept: NDArray[np.bool_]) -> int | Splits:
 
 
 def make_folds(
-    splits: int | Splits,
-    target: Target,
-    random_state: Any,
-    block: int | None = None,
-    order: NDArray[np.intp] | None = None,
+    splits: int | Splits, target: Target, random_state: Any, order: NDArray[np.intp] | None = None
 ) -> Folds:
     """Make folds from splits or from a number.
 
     A number gives shuffled folds, stratified by class for classes, and no more of them than the
-    smallest class has rows, nor than leave two rows to hold out in each (but at least two). More rows than
-    a `block` has are dealt out as those of files are, block by block. Rows are taken in the `order` given, or
-    in that of the data.
+    smallest class has rows, nor than leave two rows to hold out in each (but at least two). Rows are taken in
+    the `order` given, or in that of the data.
     """
-    if isinstance(splits, int):
-        if order is None:
-            return _shuffled_folds(splits, target, random_state, block)
-        folds = _shuffled_folds(splits, target.take(order), random_state, block)
-        assert folds.assignment is not None
-        assignment = np.empty_like(folds.assignment)
-        assignment[order] = folds.assignment
-        return Folds(folds.n_folds, assignment)
-    return _as_partition(splits, target.n_rows) or Folds(len(splits), None, splits)
+    if not isinstance(splits, int):
+        return _as_partition(splits, target.n_rows) or Folds(len(splits), None, splits)
+    ordered = target if order is None else target.take(order)
+    n_folds = _allowed(splits, target)
+    dealt = deal_folds(n_folds, target.n_rows, ordered.labels, random_state)
+    if order is None:
+        return Folds(n_folds, dealt)
+    assignment = np.empty_like(dealt)
+    assignment[order] = dealt
+    return Folds(n_folds, assignment)
 
 
-def _shuffled_folds(wanted: int, target: Target, random_state: Any, block: int | None) -> Folds:
-    labels = target.labels
-    n_folds = allowed_folds(wanted, target.n_rows, None if labels is None else np.bincount(labels))
-    if block is not None and target.n_rows > block:
-        dealt = deal_blocks(wanted, labels, target.n_rows, block, seed_of(random_state))
-        return Folds(n_folds, dealt % n_folds)
-    return Folds(n_folds, deal_folds(n_folds, target.n_rows, labels, random_state))
+def make_column_folds(
+    splits: int | Splits,
+    X: NDArray[Any],
+    target: Target,
+    weight: NDArray[np.float64] | None,
+    random_state: Any,
+    block: int | None = None,
+) -> Folds | Dealer:
+    """Make folds from splits, or from a number a dealer, with as many folds as `make_folds` has.
+
+    More rows than a `block` has are dealt out by all of their values, as those of files are.
+    """
+    if not isinstance(splits, int):
+        return make_folds(splits, target, random_state)
+    n_folds = _allowed(splits, target)
+    if block is None or target.n_rows <= block:
+        return Dealer.of(n_folds, target, weight, random_state)
+    seed = seed_of(random_state)
+    columns = [*X.T, *([] if target.raw is None else target.raw.T)]
+    dealt = np.empty(target.n_rows, dtype=np.int32)
+    for start in range(0, target.n_rows, block):
+        rows = slice(start, start + block)
+        labels = None if target.labels is None else target.labels[rows]
+        dealt[rows] = deal_by_values(splits, [column[rows] for column in columns], labels, seed)
+    return Folds(n_folds, dealt % n_folds)
+
+
+def _allowed(n_folds: int, target: Target) -> int:
+    return allowed_folds(
+        n_folds, target.n_rows, None if target.labels is None else np.bincount(target.labels)
+    )
 
 
 def allowed_folds(n_folds: int, n_rows: int, class_counts: NDArray[np.intp] | None) -> int:
@@ -134,62 +211,39 @@ def deal_folds(
     n_folds: int, n_rows: int, labels: NDArray[np.int32] | None, random_state: Any
 ) -> NDArray[np.int32]:
     """Return shuffled fold numbers of equal frequency, also within each class."""
-    random_state = check_random_state(random_state)
-    dealt = _deal(n_rows, n_folds)
     if labels is None:
-        random_state.shuffle(dealt)
-        return dealt
-    # Dealing out the rows class by class stratifies the folds and keeps their sizes equal.
-    for members in np.split(dealt, np.cumsum(np.bincount(labels))[:-1]):
-        random_state.shuffle(members)
-    assignment = np.empty_like(dealt)
-    assignment[np.argsort(labels, kind="stable")] = dealt
+        return _shuffled_by_class(n_folds, np.array([0, n_rows]), random_state)
+    starts = np.concatenate([[0], np.cumsum(np.bincount(labels))])
+    assignment = np.empty(n_rows, dtype=np.int32)
+    assignment[np.argsort(labels, kind="stable")] = _shuffled_by_class(n_folds, starts, random_state)
     return assignment
 
 
-def deal_in_turn(
-    n_folds: int, n_rows: int, labels: NDArray[np.int32] | None, seed: list[int]
-) -> NDArray[np.int32]:
-    """Return fold numbers of equal frequency, also within each class, faster than by shuffling.
+def _shuffled_by_class(n_folds: int, starts: NDArray[np.intp], random_state: Any) -> NDArray[np.int32]:
+    """Return fold numbers for rows that stand class by class.
 
-    Each class has a deck of folds, which is shuffled anew whenever all have been dealt. Without classes the
-    next deck is one of many that are shuffled beforehand.
+    Dealing them out in turn and shuffling within classes stratifies the folds and keeps their sizes equal.
     """
-    rng = np.random.default_rng(seed)
-    start = rng.integers(1, 1 << 63, dtype=np.uint64)
-    n_decks = -(-n_rows // n_folds)
-    if labels is not None or n_decks <= _SHUFFLED_DECKS:
-        return _deal_decks(n_folds, n_rows, labels, start)
-    decks = _deal_decks(n_folds, _SHUFFLED_DECKS * n_folds, None, start).reshape(-1, n_folds)
-    return np.take(decks, rng.integers(_SHUFFLED_DECKS, size=n_decks), axis=0).reshape(-1)[:n_rows]
+    random_state = check_random_state(random_state)
+    dealt = np.resize(np.arange(n_folds, dtype=np.int32), starts[-1])
+    for start, stop in pairwise(starts):
+        random_state.shuffle(dealt[start:stop])
+    return dealt
 
 
-def deal_blocks(
-    n_folds: int, labels: NDArray[np.int32] | None, n_rows: int, block: int, seed: int
+def deal_by_values(
+    n_folds: int, columns: Sequence[NDArray[Any]], labels: NDArray[np.int32] | None, seed: int
 ) -> NDArray[np.int32]:
-    """Return the folds that rows have which are compressed block by block."""
-    parts = []
-    for start in range(0, n_rows, block):
-        rows = slice(start, min(start + block, n_rows))
-        of_block = None if labels is None else labels[rows]
-        parts.append(deal_in_turn(n_folds, rows.stop - start, of_block, [seed, start]))
-    return np.concatenate(parts)
+    """Return fold numbers that the values of rows decide, wherever they stand; copies of a row take turns.
 
-
-def _deal_decks(
-    n_folds: int, n_rows: int, labels: NDArray[np.int32] | None, start: np.uint64
-) -> NDArray[np.int32]:
-    fold = np.empty(n_rows, dtype=np.int32)
-    n_classes = 1 if labels is None else int(labels.max(initial=0)) + 1
-    decks = np.tile(np.arange(n_folds, dtype=np.int32), (n_classes, 1))
+    `columns` hold all numbers, those of the target included. Copies have the same label besides.
+    """
+    key = hash_rows([seed, 3], columns)
+    fold = np.empty(len(key), dtype=np.int32)
+    latest, n_copies = np.zeros(_COPIES_SOUGHT, np.uint64), np.zeros(_COPIES_SOUGHT, np.int32)
     labels = np.empty(0, dtype=np.int32) if labels is None else labels
-    deal_rows(labels, decks, np.zeros(n_classes, dtype=np.int64), start, fold)
+    deal_by_key(key, labels, latest, n_copies, n_folds, fold)
     return fold
-
-
-def _deal(n_rows: int, n_folds: int) -> NDArray[np.int32]:
-    """Return fold numbers for rows that are dealt out in turn."""
-    return np.resize(np.arange(n_folds, dtype=np.int32), n_rows)
 
 
 def _as_partition(splits: Splits, n_rows: int) -> Folds | None:

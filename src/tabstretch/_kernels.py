@@ -208,22 +208,43 @@ def tell_copies_apart(key, latest, start):
 
 
 @kernel
-def deal_rows(labels, decks, place, state, fold):
-    """Deal out each class's deck of folds to its rows, card by card; `state` is of a xorshift generator."""
-    n_folds = decks.shape[1]
-    for i in range(len(fold)):
-        label = labels[i] if len(labels) > 0 else 0
-        state ^= state << np.uint64(13)
-        state ^= state >> np.uint64(7)
-        state ^= state << np.uint64(17)
-        first = place[label]
+def deal_by_key(key, labels, latest, n_copies, n_folds, fold):
+    """Give each row the fold that its key says, and to its copies the following ones in turn.
+
+    Copies have the same label too, if there are labels. `latest` has the latest copy of each residue and
+    `n_copies` how many came before: of a row that comes often enough nearly all copies are seen.
+    """
+    mask, half = np.uint64(len(latest) - 1), np.uint64(32)
+    for i in range(len(key)):
+        copy = key[i] ^ scramble(np.uint64(labels[i] + 1)) if len(labels) > 0 else key[i]
+        place = copy & mask
+        if latest[place] == copy:
+            n_copies[place] += 1
+        else:
+            latest[place] = copy
+            n_copies[place] = 0
         # A high part of a product, as a remainder would take most of the time.
-        other = first + np.int64(((state >> np.uint64(32)) * np.uint64(n_folds - first)) >> np.uint64(32))
-        card = decks[label, other]
-        decks[label, other] = decks[label, first]
-        decks[label, first] = card
-        fold[i] = card
-        place[label] = first + 1 if first + 1 < n_folds else 0
+        first = np.int64(((key[i] >> half) * np.uint64(n_folds)) >> half)
+        fold[i] = first if n_copies[place] == 0 else (first + n_copies[place]) % n_folds
+
+
+@kernel
+def deal_in_order(x, by_value, rows, dealt, fold):
+    """Give each of some rows the fold dealt to its place in the order of x; ties are in the order of `rows`.
+
+    `by_value` sorts x, the values of these rows, with ties in any order. All NaN are one value.
+    """
+    n = len(x)
+    first = np.empty(n, dtype=np.int64)  # of the places of a row's value
+    free = np.arange(n)  # the next of them that is free
+    for place in range(n):
+        here = by_value[place]
+        before = by_value[place - 1] if place > 0 else here
+        same = x[before] == x[here] or (x[before] != x[before] and x[here] != x[here])
+        first[here] = first[before] if place > 0 and same else place
+    for i in range(n):
+        fold[rows[i]] = dealt[free[first[i]]]
+        free[first[i]] += 1
 
 
 @kernel

@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 
 from tabstretch._cells import CELL_LIMIT, SAMPLE_SIZE, Cells, Column
 from tabstretch._compress import sum_cells
-from tabstretch._folds import allowed_folds, deal_folds, deal_in_turn
+from tabstretch._folds import Dealer, Folds, allowed_folds, deal_by_values
 from tabstretch._foreseen import ForeseenCells
 from tabstretch._magnitude import power_of_two_scale
 from tabstretch._merging import ColumnPart, cut_by_itself, keep_cells, merge_parts
 from tabstretch._sampling import RowSample, keys_of_values, smallest_keys
-from tabstretch._target import Target
+from tabstretch._target import REGRESSION, Target
 from tabstretch._target_parts import TargetPart, TargetPlan, encode_part, merge_targets, plan_target
 from tabstretch._threads import map_in_threads
 
@@ -135,27 +135,31 @@ def compress(block: Block, first_row: int, plan: Plan, *, alone: bool = False) -
     """
     check_alike(block, plan.first)
     request = plan.request
-    part, target, group, n_folds = None, None, None, request.n_folds
+    part, target, n_folds = None, None, request.n_folds
+    folds: Folds | Dealer | None = None
     if plan.target is not None and block.y is not None:
         part, target = encode_part(block.y, block.weight, plan.target)
         if n_folds:
             if alone:  # dealt out as data in memory are
                 counts = part.counts[0] if target.codes is not None else None
                 n_folds = allowed_folds(n_folds, len(block.X), counts)
-                group = deal_folds(n_folds, len(block.X), target.codes, np.random.RandomState(request.seed))
+                folds = Dealer.of(n_folds, target, block.weight, request.seed)
             else:
-                group = deal_in_turn(n_folds, len(block.X), target.codes, [request.seed, first_row])
-    columns = map_in_threads(
-        partial(_compress_column, block, plan, target if n_folds else None, group, n_folds),
+                columns = [block.X[:, j] for j in range(block.X.shape[1])]
+                if plan.target.kind in REGRESSION:
+                    columns += list(block.y.reshape(len(block.y), -1).T)
+                folds = Folds(n_folds, deal_by_values(n_folds, columns, target.codes, request.seed))
+    compressed = map_in_threads(
+        partial(_compress_column, block, plan, target if n_folds else None, folds),
         ((j,) for j in range(block.X.shape[1])),
         request.n_jobs,
     )
     weight = float(len(block.X)) if block.weight is None else float(block.weight.sum())
-    return TablePart(columns, part, n_folds, len(block.X), weight, _draw(block, first_row, request))
+    return TablePart(compressed, part, n_folds, len(block.X), weight, _draw(block, first_row, request))
 
 
 def _compress_column(
-    block: Block, plan: Plan, target: Target | None, group: NDArray[np.int32] | None, n_folds: int, j: int
+    block: Block, plan: Plan, target: Target | None, folds: Folds | Dealer | None, j: int
 ) -> ColumnPart:
     x = _column(block.X, j)
     gram = np.empty((0, 0))
@@ -165,10 +169,12 @@ def _compress_column(
         gram = values.T @ (values if block.weight is None else block.weight[present, None] * values)
 
     def keep(cells: Cells, ends: tuple[float, float], scale: float) -> ColumnPart:
-        if target is None or group is None:
+        if target is None or folds is None:
             sums = np.empty((cells.n_cells, 0, 0))
         else:
-            sums = sum_cells(cells, target, group, n_folds, block.weight)
+            assignment = folds.along(x).assignment
+            assert assignment is not None
+            sums = sum_cells(cells, target, assignment, folds.n_folds, block.weight)
         return keep_cells(cells, sums, gram, ends, scale)
 
     foreseen = plan.foreseen[j]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
@@ -32,6 +33,14 @@ def random_keys(seed: int, first_row: int, n_rows: int) -> NDArray[np.float64]:
     return np.random.Generator(np.random.PCG64([seed, 1]).advance(first_row)).random(n_rows)
 
 
+def hash_rows(seed: list[int], columns: Sequence[NDArray[Any]]) -> NDArray[np.uint64]:
+    """Return 64 bits for each row that only rows with equal numbers in all columns share."""
+    key = np.full(len(columns[0]), np.random.SeedSequence(seed).generate_state(1, np.uint64)[0])
+    for column in columns:
+        scramble_in(np.ascontiguousarray(column, dtype=np.float64).view(np.uint64), key)
+    return key
+
+
 def keys_of_values(seed: int, X: Any, first_row: int = 0) -> NDArray[np.float64]:
     """Return a random number for each row of a matrix, which depends on its values, not on its place.
 
@@ -39,9 +48,7 @@ def keys_of_values(seed: int, X: Any, first_row: int = 0) -> NDArray[np.float64]
     table might be all of a sample, or nothing of it. Rows are looked through in blocks, so that copies in
     different blocks may have the same number.
     """
-    key = np.full(len(X), np.random.SeedSequence([seed, 2]).generate_state(1, np.uint64)[0])
-    for j in range(X.shape[1]):
-        scramble_in(np.ascontiguousarray(X[:, j], dtype=np.float64).view(np.uint64), key)
+    key = hash_rows([seed, 2], [X[:, j] for j in range(X.shape[1])])
     for start in range(0, len(key), _SOUGHT_TOGETHER):
         block = key[start : start + _SOUGHT_TOGETHER]
         tell_copies_apart(block, np.zeros(_SOUGHT_TOGETHER, np.uint64), np.uint64(first_row + start))

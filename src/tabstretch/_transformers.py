@@ -11,7 +11,7 @@ from tabstretch._base import BaseStretch
 from tabstretch._batches import block_rows, supervised_request
 from tabstretch._column import ColumnFit, TargetFit
 from tabstretch._context import encode_context
-from tabstretch._folds import keep_rows, make_folds, requested_splits
+from tabstretch._folds import keep_rows, make_column_folds, requested_splits
 from tabstretch._interactions import TeacherFit, supervise_by_teachers
 from tabstretch._parameters import VARIATIONS
 from tabstretch._parts import Plan, Request, TablePart
@@ -324,7 +324,7 @@ class SupervisedStretchTransformer(SplitterRouting, BaseStretch):
             )
         else:
             block = block_rows(X.shape[1]) if self.variation == "within_fold" else None
-            folds = make_folds(splits, target, self.random_state, block)
+            folds = make_column_folds(splits, X, target, weight, self.random_state, block)
             marginal = TargetFit(target, folds, self._neighbors(), self.variation, self._fixed_shrinkage())
             columns = self._fit_columns(X, weight=weight, supervision=marginal, **weights)
         self._target_units = target.shift, target.scale

@@ -20,7 +20,7 @@ from tabstretch._column import (
     why_fewer_bins,
 )
 from tabstretch._compress import FoldSums, sums_of_partition
-from tabstretch._folds import Folds, allowed_folds, make_folds
+from tabstretch._folds import Folds, allowed_folds, make_column_folds
 from tabstretch._interactions import TeacherFit, supervise_by_teachers
 from tabstretch._magnitude import distinct_unscaled
 from tabstretch._merging import ColumnPart, edges_of_cells
@@ -79,7 +79,7 @@ class WholeTable:
             return supervise_by_teachers(
                 columns, sample.X, None, target, n_folds, sample.weight, how, **weights
             )
-        folds = make_folds(n_folds, target, how.random_state)
+        folds = make_column_folds(n_folds, sample.X, target, sample.weight, how.random_state)
         pooled = TargetFit(target, folds, how.n_neighbors, "pooled", how.shrinkage)
 
         def finish_pooled(column: ColumnFit, x: Column) -> ColumnFit:
