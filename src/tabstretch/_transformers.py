@@ -200,7 +200,7 @@ class SupervisedStretchTransformer(SplitterRouting, BaseStretch):
     random_state : int, RandomState instance or None, default=0
         Shuffles the rows into folds where `cv` is a number. For "conditional" it also draws the rows to
         learn from and to ask, and seeds the teachers. None draws anew in every `fit`. Rows are drawn by
-        their values for "conditional", so that their order does not matter, else by their place.
+        their values, so that their order does not matter.
     n_jobs : int, default=None
         Number of threads; None means 1, -1 all cores. The result does not depend on it.
 
