@@ -4,7 +4,7 @@
 
 Scores and ranks are those of `tabstretch.study.statistics`, over the panels (data set and network) in which
 every transformation was run. Where a network was run both tuned and not on the same data, a further table
-ranks both together.
+ranks both together. First come all untuned runs of a network on any data with all transformations.
 """
 
 import argparse
@@ -46,6 +46,9 @@ def read(path: Path) -> pd.DataFrame:
 
 def page(studies: dict[str, pd.DataFrame]) -> str:
     parts = [HEAD]
+    for model, rows in together(studies).groupby("model", sort=False):
+        n_sets = rows["dataset"].nunique()
+        parts += [f"## All together: {model}, {n_sets} data sets, untuned", as_markdown(overview(rows))]
     for name, results in studies.items():
         for model, rows in complete_panels(results).groupby("model", sort=False):
             parts += [f"## {name}: {model}, {budget(rows)}", as_markdown(overview(rows))]
@@ -57,6 +60,13 @@ def page(studies: dict[str, pd.DataFrame]) -> str:
             if rows["trials"].max() > 0:
                 parts += tuning(name, rows, studies)
     return "\n\n".join(parts) + "\n"
+
+
+def together(studies: dict[str, pd.DataFrame]) -> pd.DataFrame:
+    """Return the untuned runs of all studies that have all transformations."""
+    every = [rows for rows in studies.values() if set(rows["transformation"]) == set(TRANSFORMATIONS)]
+    rows = pd.concat(every, ignore_index=True)
+    return complete_panels(rows[rows["trials"] == 0])
 
 
 def budget(rows: pd.DataFrame) -> str:

@@ -154,3 +154,12 @@ def test_two_local_schedulers_on_one_machine():
     """Neither warns about a port that the other has, and none listens to other machines."""
     with workers._local_scheduler() as first, workers._local_scheduler() as second:
         assert first != second
+
+
+def test_processes_keep_their_memory_unless_told_otherwise(monkeypatch):
+    given = []
+    monkeypatch.setattr(workers.subprocess, "Popen", lambda *_, **options: given.append(options["env"]))
+    monkeypatch.setenv("MALLOC_TRIM_THRESHOLD_", "1")
+    workers.LocalWorkers(None, "tcp://nowhere", 1)._start()
+    assert given[0]["MALLOC_TRIM_THRESHOLD_"] == "1"
+    assert int(given[0]["MALLOC_MMAP_THRESHOLD_"]) == 2**25
