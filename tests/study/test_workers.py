@@ -1,5 +1,6 @@
 """Workers: what is asked of a cluster before it is given work."""
 
+import os
 import threading
 import time
 
@@ -157,9 +158,9 @@ def test_two_local_schedulers_on_one_machine():
 
 
 def test_processes_keep_their_memory_unless_told_otherwise(monkeypatch):
-    given = []
-    monkeypatch.setattr(workers.subprocess, "Popen", lambda *_, **options: given.append(options["env"]))
     monkeypatch.setenv("MALLOC_TRIM_THRESHOLD_", "1")
-    workers.LocalWorkers(None, "tcp://nowhere", 1)._start()
-    assert given[0]["MALLOC_TRIM_THRESHOLD_"] == "1"
-    assert int(given[0]["MALLOC_MMAP_THRESHOLD_"]) == 2**25
+    monkeypatch.delenv("MALLOC_MMAP_THRESHOLD_", raising=False)
+    given = workers._environment()
+    assert given["MALLOC_TRIM_THRESHOLD_"] == "1"
+    assert int(given["MALLOC_MMAP_THRESHOLD_"]) == 2**25
+    assert given["PATH"] == os.environ["PATH"]
