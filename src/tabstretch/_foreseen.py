@@ -12,15 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabstretch._cells import Cells, Column, Grid, describe
-from tabstretch._kernels import renumber
+from tabstretch._kernels import find_rows, shift_numbers
 from tabstretch._magnitude import power_of_two_scale
 
 # Values beyond the boundaries that were foreseen become cells of their own, up to this many.
 _OUTER_CELLS = 256
 # More of the rows beyond the boundaries than this, and the boundaries do not suit.
 _OUTER_SHARE = 1 / 16
-# Cells may hold this many times their share of the rows.
+# Cells may hold this many times their share of the rows, and this many standard deviations more.
 _OVERLOAD = 2.0
+_CHANCE = 5.0
 _FEW_ROWS = 8.0
 
 
@@ -45,14 +46,16 @@ class ForeseenCells:
         cells = self.grid.describe(x, weight)
         if power_of_two_scale(np.array([cells.low[0], cells.high[-1]])) != 1.0:
             return None
-        beyond = np.flatnonzero((cells.index == 0) | (cells.index == cells.n_cells - 1))
-        if len(beyond) > max(_FEW_ROWS, _OUTER_SHARE * len(x)):
+        beyond = np.empty(int(max(_FEW_ROWS, _OUTER_SHARE * len(x))) + 1, dtype=np.intp)
+        n_beyond = find_rows(cells.index, np.uint16(0), np.uint16(cells.n_cells - 1), beyond)
+        if n_beyond == len(beyond):
             return None
+        beyond = beyond[:n_beyond]
         if len(beyond) > 0:
             cells = _with_outer(cells, beyond, x[beyond], None if weight is None else weight[beyond])
         # A value that the first rows did not have stays by itself where there are few.
         joined = self.exact and np.any(cells.high > cells.left)
-        return None if joined or _overloaded(cells, limit) else cells
+        return None if joined or _overloaded(cells, weight, limit) else cells
 
 
 def _with_outer(cells: Cells, beyond: NDArray[np.intp], x: Column, weight: Column | None) -> Cells:
@@ -67,17 +70,22 @@ def _with_outer(cells: Cells, beyond: NDArray[np.intp], x: Column, weight: Colum
         below, above = np.split(getattr(outer, name), [n_below])
         return np.concatenate([below, getattr(cells, name)[1:-1], above])
 
-    number = np.r_[0, n_below : n_below + n_inner, 0, n_inner + outer.n_cells].astype(np.uint16)
     index = cells.index
-    renumber(index, number)
+    # Missing values stay behind all cells; the two that took what lies beyond are written anew below.
+    shift_numbers(index, n_below - 1, cells.n_cells, n_inner + outer.n_cells)
     index[beyond] = np.where(outer.index < n_below, outer.index, outer.index + n_inner)
     return Cells(
         index, joined("left"), joined("weight"), joined("mean"), joined("low"), joined("high"), exact=False
     )
 
 
-def _overloaded(cells: Cells, limit: int) -> bool:
+def _overloaded(cells: Cells, weight: Column | None, limit: int) -> bool:
     """Tell whether a cell but those of one distinct value has far more than its share of the rows."""
     total = cells.weight.sum()
-    most = max(_OVERLOAD * total / (limit * 3 // 4), _FEW_ROWS * total / len(cells.index))
+    share = total / (limit * 3 // 4)
+    # Cells that suit well are judged by chance in short parts, the more where weights differ.
+    size = 1.0 if weight is None else float(weight @ weight / total)
+    most = max(
+        _OVERLOAD * share + _CHANCE * np.sqrt(share * size), _FEW_ROWS * total / len(cells.index)
+    )
     return bool(np.any(cells.weight[cells.low < cells.high] > most))

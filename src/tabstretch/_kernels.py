@@ -79,10 +79,27 @@ def find_infinite(x):
 
 
 @kernel
-def renumber(index, number):
-    """Give every cell another number."""
+def find_rows(index, first, last, rows):
+    """Write the rows in the first or the last cell, as many as find room, and return how many."""
+    n_found = 0
+    for start in range(0, len(index), BLOCK):
+        cell = index[start : start + BLOCK]
+        some = False
+        for i in range(len(cell)):
+            some |= (cell[i] == first) | (cell[i] == last)
+        if some:
+            for i in range(len(cell)):
+                if (cell[i] == first or cell[i] == last) and n_found < len(rows):
+                    rows[n_found] = start + i
+                    n_found += 1
+    return n_found
+
+
+@kernel
+def shift_numbers(index, by, last, new_last):
+    """Give every cell a number higher by so many, and the last one a number of its own."""
     for i in range(len(index)):
-        index[i] = number[index[i]]
+        index[i] = new_last if index[i] == last else index[i] + by
 
 
 @kernel
@@ -172,6 +189,22 @@ def place_cells(left, mean, place):
         while cell + 1 < len(left) and left[cell + 1] <= mean[i]:
             cell += 1
         place[i] = cell
+
+
+@kernel
+def add_cells(place, weight, mean, low, high, sums, total, total_mean, lowest, highest, total_sums):
+    """Add cells to those at their places; `total` is 0 where there is none yet."""
+    for i in range(len(place)):
+        cell = place[i]
+        total[cell] += weight[i]
+        if total[cell] > weight[i]:
+            total_mean[cell] += (mean[i] - total_mean[cell]) * (weight[i] / total[cell])
+        else:
+            total_mean[cell] = mean[i]
+        lowest[cell] = min(lowest[cell], low[i])
+        highest[cell] = max(highest[cell], high[i])
+        for j in range(sums.shape[1]):
+            total_sums[cell, j] += sums[i, j]
 
 
 @kernel

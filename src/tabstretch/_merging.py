@@ -7,6 +7,7 @@ whose share of the rows is about one in `limit`.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -23,7 +24,7 @@ from tabstretch._cells import (
     no_cells,
     spread_boundaries,
 )
-from tabstretch._kernels import place_cells, unite
+from tabstretch._kernels import add_cells, place_cells, unite
 from tabstretch._magnitude import interpolate, power_of_two_scale
 
 
@@ -118,18 +119,16 @@ def merge_parts(a: ColumnPart, b: ColumnPart, limit: int = CELL_LIMIT) -> Column
     a, b = a.rescaled(scale), b.rescaled(scale)
     left = np.empty(len(a.left) + len(b.left))
     left = left[: unite(a.left, b.left, left)]
-    of_a, of_b = (_places(left, part.mean) for part in (a, b))
-    weight = _add(a.weight, of_a, b.weight, of_b, len(left))
-    mean = np.full(len(left), np.nan)
-    mean[of_a] = a.mean
-    before = np.where(np.isnan(mean[of_b]), b.mean, mean[of_b])
-    mean[of_b] = before + (b.mean - before) * (b.weight / weight[of_b])
-    low, high = np.full(len(left), np.inf), np.full(len(left), -np.inf)
-    for part, place in ((a, of_a), (b, of_b)):
-        low[place] = np.minimum(low[place], part.low)
-        high[place] = np.maximum(high[place], part.high)
+    n_cells, shape = len(left), a.sums.shape[1:]
+    weight, mean, sums = np.zeros(n_cells), np.empty(n_cells), np.zeros((n_cells, math.prod(shape)))
+    low, high = np.full(n_cells, np.inf), np.full(n_cells, -np.inf)
+    for part in (a, b):
+        place, flat = _places(left, part.mean), part.sums.reshape(len(part.left), sums.shape[1])
+        add_cells(
+            place, part.weight, part.mean, part.low, part.high, flat, weight, mean, low, high, sums
+        )
     cells = Cells(np.empty(0, dtype=np.uint16), left, weight, mean, low, high, exact=False)
-    merged = keep_cells(cells, _add(a.sums, of_a, b.sums, of_b, len(left)), a.gram + b.gram, ends, scale)
+    merged = keep_cells(cells, sums.reshape(n_cells, *shape), a.gram + b.gram, ends, scale)
     return _compact(merged, limit) if len(merged.weight) > 2 * limit else merged
 
 
@@ -138,13 +137,6 @@ def _places(left: Column, mean: Column) -> NDArray[np.intp]:
     place = np.empty(len(mean), dtype=np.intp)
     place_cells(left, mean, place)
     return place
-
-
-def _add(a: Column, of_a: NDArray[np.intp], b: Column, of_b: NDArray[np.intp], n_cells: int) -> Column:
-    total = np.zeros((n_cells, *a.shape[1:]))
-    total[of_a] = a
-    total[of_b] += b
-    return total
 
 
 def _compact(part: ColumnPart, limit: int) -> ColumnPart:

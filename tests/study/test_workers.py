@@ -160,7 +160,7 @@ def test_two_local_schedulers_on_one_machine():
 def test_processes_keep_their_memory_unless_told_otherwise(monkeypatch):
     monkeypatch.setenv("MALLOC_TRIM_THRESHOLD_", "1")
     monkeypatch.delenv("MALLOC_MMAP_THRESHOLD_", raising=False)
-    given = workers._environment()
+    given = workers.environment_of_worker()
     assert given["MALLOC_TRIM_THRESHOLD_"] == "1"
     assert int(given["MALLOC_MMAP_THRESHOLD_"]) == 2**25
     assert given["PATH"] == os.environ["PATH"]

@@ -315,11 +315,11 @@ class LocalWorkers(DaskWorkers):
             stdin=subprocess.PIPE,
             stdout=self._log,
             stderr=self._log,
-            env=_environment(),
+            env=environment_of_worker(),
             start_new_session=True,  # Ctrl-C is for the coordinator
         )
 
 
-def _environment() -> dict[str, str]:
+def environment_of_worker() -> dict[str, str]:
     """Return the environment of a worker, in which what the user set stands."""
     return {name: str(n_bytes) for name, n_bytes in _MEMORY_KEPT.items()} | dict(os.environ)
