@@ -1,11 +1,12 @@
 """How much the order of rows moves widths, in memory and in batches, beside what another seed does.
 
-    python benchmarks/orders.py [--rows 1000,30000,1200000] [--variations within_fold,pooled,conditional]
+    python benchmarks/orders.py [--rows 1000,30000,1200000] [--variations within_fold,pooled] [--noise]
 
-A table of five columns (heavy tail, count, rounded numbers of noise, a wave, noise), with gaps, for targets
-of numbers, counts, two and four classes, with weights and without. Printed is the largest half sum of
-absolute differences of widths over all of these: of shuffled rows in memory and in batches of 777 (100,000
-from a million rows on) from the fit of the table as it was, and of another `random_state` from that.
+A table of five columns (heavy tail, count, rounded numbers of noise, a wave, noise) with gaps, or of four of
+noise alone (`--noise`), for targets of numbers, counts, two and four classes, weighted and not. Printed
+is the largest half sum of absolute differences of widths over all of these: of shuffled rows in memory and in
+batches of 777 (100,000 from a million rows on) from the fit of the table as it was, and of another
+`random_state` from that.
 """
 
 from __future__ import annotations
@@ -38,6 +39,15 @@ def make_columns(n: int) -> tuple[Any, Any]:
     return X, signal
 
 
+def make_noise(n: int) -> tuple[Any, Any]:
+    """Return a table that knows nothing of its targets, and nothing."""
+    rng = np.random.default_rng(1)
+    normal = rng.normal(size=(n, 2))
+    return np.column_stack([normal[:, 0], normal[:, 1] ** 3, rng.random(n), rng.lognormal(size=n)]), np.zeros(
+        n
+    )
+
+
 def targets(signal: Any) -> dict[str, Any]:
     rng = np.random.default_rng(2)
     noisy = signal + rng.normal(size=len(signal))
@@ -59,9 +69,9 @@ def distance(a: SupervisedStretchTransformer, b: SupervisedStretchTransformer) -
     return max(np.abs(x - y).sum() / 2 if len(x) == len(y) else np.inf for x, y in pairs)
 
 
-def compare(n: int, options: dict[str, Any]) -> tuple[float, float, float]:
+def compare(n: int, options: dict[str, Any], *, noise: bool) -> tuple[float, float, float]:
     """Return the largest distances in memory, in batches, and of another seed."""
-    X, signal = make_columns(n)
+    X, signal = make_noise(n) if noise else make_columns(n)
     order = np.random.default_rng(3).permutation(n)
     worst = np.zeros(3)
     for name, y in targets(signal).items():
@@ -92,12 +102,14 @@ def main() -> None:
     )
     parser.add_argument("--rows", default="1000,30000,1200000")
     parser.add_argument("--variations", default="within_fold,pooled,conditional")
+    parser.add_argument("--noise", action="store_true")
     arguments = parser.parse_args()
     print("| variation | rows | weights | in memory | in batches | another seed |\n|---|---|---|---|---|---|")
     for variation in arguments.variations.split(","):
         for n in map(int, arguments.rows.split(",")):
             for name, weights in WEIGHTS.items():
-                found = " | ".join(f"{each:.4f}" for each in compare(n, {"variation": variation} | weights))
+                options = {"variation": variation} | weights
+                found = " | ".join(f"{each:.4f}" for each in compare(n, options, noise=arguments.noise))
                 print(f"| `{variation}` | {n} | {name} | {found} |", flush=True)
 
 

@@ -80,10 +80,10 @@ def measured(work: Callable[..., None], *arguments: Any) -> tuple[float, float, 
 
 
 def _measure(work: Callable[..., None], arguments: tuple[Any, ...]) -> tuple[float, float, float]:
-    if work is fit:  # compiled code is loaded before
+    if work is fit:  # compiled code is loaded before, that for more than one block too
         with tempfile.TemporaryDirectory() as folder:
             small = Path(folder) / "small.parquet"
-            write(small, 10_000)
+            write(small, 600_000)
             fit(small, *arguments[1:])
     start, start_busy = time.perf_counter(), time.process_time()
     work(*arguments)

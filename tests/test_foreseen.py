@@ -68,3 +68,11 @@ def test_a_new_value_of_a_column_with_few_is_not_joined_to_another() -> None:
     nothing = few.describe(np.array([np.nan]), None, LIMIT)
     assert nothing is not None
     assert np.isnan(nothing.ends).all()
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_short_part_of_the_same_column_suits_whatever_its_weights(seed: int) -> None:
+    # Cells of few rows stray by chance, the more where weights differ: cells of its own would cost precision.
+    rng = np.random.default_rng(seed)
+    first, x = rng.normal(size=20_000), rng.normal(size=2500)
+    assert foreseen(first).describe(x, rng.exponential(size=len(x)), LIMIT) is not None
