@@ -85,7 +85,5 @@ def _overloaded(cells: Cells, weight: Column | None, limit: int) -> bool:
     share = total / (limit * 3 // 4)
     # Cells that suit well are judged by chance in short parts, the more where weights differ.
     size = 1.0 if weight is None else float(weight @ weight / total)
-    most = max(
-        _OVERLOAD * share + _CHANCE * np.sqrt(share * size), _FEW_ROWS * total / len(cells.index)
-    )
+    most = max(_OVERLOAD * share + _CHANCE * np.sqrt(share * size), _FEW_ROWS * total / len(cells.index))
     return bool(np.any(cells.weight[cells.low < cells.high] > most))

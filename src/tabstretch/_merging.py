@@ -124,9 +124,7 @@ def merge_parts(a: ColumnPart, b: ColumnPart, limit: int = CELL_LIMIT) -> Column
     low, high = np.full(n_cells, np.inf), np.full(n_cells, -np.inf)
     for part in (a, b):
         place, flat = _places(left, part.mean), part.sums.reshape(len(part.left), sums.shape[1])
-        add_cells(
-            place, part.weight, part.mean, part.low, part.high, flat, weight, mean, low, high, sums
-        )
+        add_cells(place, part.weight, part.mean, part.low, part.high, flat, weight, mean, low, high, sums)
     cells = Cells(np.empty(0, dtype=np.uint16), left, weight, mean, low, high, exact=False)
     merged = keep_cells(cells, sums.reshape(n_cells, *shape), a.gram + b.gram, ends, scale)
     return _compact(merged, limit) if len(merged.weight) > 2 * limit else merged

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 import torch
 from torch import Tensor
@@ -37,7 +39,28 @@ def test_equals_products_in_double_precision(
         torch.testing.assert_close(found.double(), expected, rtol=1e-4, atol=1e-3)
 
 
-@pytest.mark.parametrize("size", [(600, 32, 128), (700, 128, 1), (512, 256, 128)], ids=str)
+@pytest.fixture(params=[1, 2], ids=["one thread", "two threads"])
+def threads(request: pytest.FixtureRequest) -> Iterator[None]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(request.param)
+    yield
+    torch.set_num_threads(before)
+
+
+# Where a side is one, and where threads share the sum over rows, libraries have routines of their own.
+SIZES_ALONE = [
+    (600, 32, 128),
+    (700, 128, 1),
+    (512, 256, 128),
+    (37, 20, 1),
+    (256, 1, 10),
+    (1, 8, 256),
+    (1000, 20, 10),
+]
+
+
+@pytest.mark.usefixtures("threads")
+@pytest.mark.parametrize("size", SIZES_ALONE, ids=str)
 def test_a_seed_gets_the_same_alone(size: tuple[int, int, int]) -> None:
     inputs, weight, bias, gradient = matrices(3, *size)
     together = (

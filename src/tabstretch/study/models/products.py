@@ -21,18 +21,14 @@ def affine(inputs: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
     one = _by_onednn(inputs, weight.shape[1])
     if one is not None:
         return _stacked([one(*each) for each in zip(inputs, weight, bias[:, 0], strict=True)])
-    if weight.shape[1] == 1 and len(inputs) > 1:
-        # A stack of one is then computed by another routine, which rounds otherwise.
-        seeds = zip(*(torch.split(each, 1) for each in (bias, inputs, weight)), strict=True)
-        return torch.cat([torch.baddbmm(b, x, w.mT) for b, x, w in seeds])
-    return torch.baddbmm(bias, inputs, weight.mT)
+    return _small(torch.baddbmm, bias, inputs, weight.mT)
 
 
 def back(gradient: Tensor, weight: Tensor) -> Tensor:
     """Return the gradient of inputs (seeds, rows, width) from that of outputs."""
     one = _by_onednn(gradient, weight.shape[2])
     if one is None:
-        return torch.bmm(gradient, weight)
+        return _small(torch.bmm, gradient, weight)
     return _stacked([one(each, w.T, None) for each, w in zip(gradient, weight, strict=True)])
 
 
@@ -40,11 +36,23 @@ def of_weight(gradient: Tensor, inputs: Tensor) -> Tensor:
     """Return the gradient of weights (seeds, outputs, width) from that of outputs and the inputs."""
     one = _by_onednn(gradient, inputs.shape[2])
     if one is None:
-        return torch.bmm(gradient.mT, inputs)
+        return _small(torch.bmm, gradient.mT, inputs)
     pairs = list(zip(gradient, inputs, strict=True))
     if gradient.shape[2] > inputs.shape[2]:  # a wide result is faster than a long one
         return _stacked([one(x.T, g.T, None) for g, x in pairs]).mT
     return _stacked([one(g.T, x.T, None) for g, x in pairs])
+
+
+def _small(product: Callable[..., Tensor], *stacks: Tensor) -> Tensor:
+    """Return a product of stacks, of which the last two are multiplied.
+
+    A stack of one is computed by another routine, which rounds otherwise, where a side is one or several
+    threads share a sum: then each seed is a stack of one.
+    """
+    sides = (*stacks[-2].shape[1:], stacks[-1].shape[2])
+    if len(stacks[-1]) == 1 or (1 not in sides and torch.get_num_threads() == 1):
+        return product(*stacks)
+    return torch.cat([product(*one) for one in zip(*(torch.split(each, 1) for each in stacks), strict=True)])
 
 
 def _stacked(results: list[Tensor]) -> Tensor:
