@@ -70,6 +70,14 @@ def test_a_new_value_of_a_column_with_few_is_not_joined_to_another() -> None:
     assert np.isnan(nothing.ends).all()
 
 
+def test_a_part_of_missing_values_suits_whatever_its_weights() -> None:
+    nothing = foreseen(np.random.default_rng(0).normal(size=20_000)).describe(
+        np.array([np.nan]), np.array([0.5]), LIMIT
+    )
+    assert nothing is not None
+    assert nothing.weight.sum() == 0.0
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_a_short_part_of_the_same_column_suits_whatever_its_weights(seed: int) -> None:
     # Cells of few rows stray by chance, the more where weights differ: cells of its own would cost precision.

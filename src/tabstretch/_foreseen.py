@@ -82,6 +82,8 @@ def _with_outer(cells: Cells, beyond: NDArray[np.intp], x: Column, weight: Colum
 def _overloaded(cells: Cells, weight: Column | None, limit: int) -> bool:
     """Tell whether a cell but those of one distinct value has far more than its share of the rows."""
     total = cells.weight.sum()
+    if total == 0.0:  # nothing but missing values
+        return False
     share = total / (limit * 3 // 4)
     # Cells that suit well are judged by chance in short parts, the more where weights differ.
     size = 1.0 if weight is None else float(weight @ weight / total)
