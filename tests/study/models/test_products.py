@@ -22,13 +22,16 @@ def matrices(n_seeds: int, rows: int, width: int, outputs: int) -> tuple[Tensor,
     return inputs, weight, bias, gradient
 
 
-@pytest.mark.parametrize("onednn", [True, False])
+@pytest.fixture(params=["of MKL", "of oneDNN", "of torch"])
+def routine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whichever is the fastest here, all are tested."""
+    chosen = {"of MKL": products._mkl, "of oneDNN": products._onednn(), "of torch": None}[request.param]
+    monkeypatch.setattr(products, "_fastest", lambda: chosen)
+
+
+@pytest.mark.usefixtures("routine")
 @pytest.mark.parametrize("size", SIZES, ids=str)
-def test_equals_products_in_double_precision(
-    size: tuple[int, int, int], onednn: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    if not onednn:
-        monkeypatch.setattr(products, "_onednn", lambda: None)
+def test_equals_products_in_double_precision(size: tuple[int, int, int]) -> None:
     inputs, weight, bias, gradient = matrices(3, *size)
     x, w, b, g = (each.double() for each in (inputs, weight, bias, gradient))
     for found, expected in [
