@@ -322,6 +322,14 @@ class TestData:
         assert "file:none.csv?target=y: " in str(caught.value)
         assert "talent:nowhere: " in str(caught.value)
 
+    def test_a_misspelt_source_can_be_mended(self, tmp_path):
+        """It is another plan under the same name, but of the first nothing was run."""
+        self.csv(tmp_path)
+        with pytest.raises(StudyError, match="there is no column 'prize'"):
+            run(plan_in(tmp_path, datasets=("file:houses.csv?target=prize",)))
+        table = run(plan_in(tmp_path, datasets=("file:houses.csv?target=price",)))
+        assert set(table["dataset"]) == {"houses"}
+
     def test_two_data_sets_of_one_name(self, tmp_path):
         (tmp_path / "other").mkdir()
         self.csv(tmp_path)

@@ -24,6 +24,7 @@ from tabstretch.study.storage.studies import RunRecord, unique_names
 PLAN = StudyPlan("example", ("sklearn:wine",), ("mlp",), ("standard", "quantile"), trials=2, seeds=3)
 CELL = CellKey("wine", "mlp", "standard")
 OTHER = CellKey("wine", "mlp", "quantile", 0.5)
+CHANGED = StudyPlan.from_dict({**PLAN.to_dict(), "seeds": 4, "models": ["resnet"]})
 
 
 @contextmanager
@@ -39,6 +40,11 @@ def opened(url, plan=PLAN, **options):
 def store(url):
     with opened(url) as store:
         yield store
+
+
+def begin(store):
+    """Write down the first data set, as every coordinator does before it runs anything."""
+    store.add_dataset(load_dataset("sklearn:wine", PLAN.folder), "wine")
 
 
 def record(seed=0, **changes):
@@ -68,13 +74,36 @@ class TestPlan:
             assert first.study_id != second.study_id
 
     def test_a_changed_plan_is_refused_and_the_difference_shown(self, url):
-        with opened(url):
-            pass
-        changed = StudyPlan.from_dict({**PLAN.to_dict(), "seeds": 4, "models": ["resnet"]})
+        with opened(url) as store:
+            begin(store)
         with pytest.raises(StudyError) as caught:
-            StudyStorage(url, changed)
+            StudyStorage(url, CHANGED)
         assert "'example'" in str(caught.value)
         assert "  models: - mlp\n  models: + resnet\n  seeds: 3 -> 4\n" in str(caught.value)
+
+    def test_a_plan_that_never_began_may_change(self, url):
+        """A source in it was misspelt, and nothing was run."""
+        with opened(url) as old, opened(url, CHANGED) as new:
+            assert new.study_id == old.study_id
+        with opened(url, CHANGED, must_exist=True) as store:
+            begin(store)
+        with pytest.raises(StudyError, match="was started with another plan"):
+            StudyStorage(url, PLAN)
+
+    def test_looking_at_a_plan_that_never_began_changes_nothing(self, url):
+        with opened(url):
+            pass
+        with pytest.raises(StudyError, match="nothing of the study 'example' is in .* yet; tabstretch run"):
+            StudyStorage(url, CHANGED, must_exist=True)
+        with opened(url, must_exist=True) as store:
+            begin(store)
+
+    def test_a_plan_that_changed_while_data_were_read(self, url):
+        with opened(url) as slow, opened(url, CHANGED) as quick:
+            with pytest.raises(StudyError, match="another process changed the plan of this study in"):
+                begin(slow)
+            begin(quick)
+            assert list(slow.dataset_entries()) == ["sklearn:wine"]
 
     def test_looking_at_nothing_makes_nothing(self, url, tmp_path):
         with pytest.raises(StudyError, match="there is no study"):

@@ -5,6 +5,7 @@
 - `database`: URL -> connections, with patience for a database that is away
 - `liveness`: which coordinators still live, told by the operating system or the server, never by a clock
 - `claims`: who works on which cell
+- `plans`: the plan of a study, which may change until the study has begun
 - `studies`: `StudyStorage`, what a coordinator reads and writes
 """
 

@@ -17,10 +17,9 @@ from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 
 from tabstretch.study.datasets import Dataset, SplitRecord
 from tabstretch.study.datasets.records import record_of
-from tabstretch.study.environment import environment
 from tabstretch.study.errors import StudyError
 from tabstretch.study.plan import CellKey, StudyPlan, differences, read_plan
-from tabstretch.study.storage import tables
+from tabstretch.study.storage import plans, tables
 from tabstretch.study.storage.claims import Claims
 from tabstretch.study.storage.database import Database, sqlite_options, storage_url
 from tabstretch.study.storage.liveness import alone
@@ -85,6 +84,7 @@ class StudyStorage:
         self._claims = Claims(self._database)
         self._train_rows = plan.train_rows
         try:
+            self._stored_plan = ""
             self.patiently(lambda: self._create_tables(must_exist))
             self.study_id = self.patiently(lambda: self._find_or_create(plan, must_exist))
         except BaseException:
@@ -145,40 +145,40 @@ class StudyStorage:
             tables.metadata.create_all(engine)
 
     def _find_or_create(self, plan: StudyPlan, must_exist: bool) -> int:
-        table = tables.studies
         with self._database.engine.begin() as connection:
-            row = connection.execute(select(table).where(table.c.name == plan.name)).first()
-            if row is None and must_exist:
-                raise StudyError(f"there is no study {plan.name!r} in {self.place}; tabstretch run starts it")
-            if row is None:
-                values = {
-                    "name": plan.name,
-                    "schema_version": tables.SCHEMA_VERSION,
-                    "plan": json.dumps(plan.to_dict()),
-                    "environment": json.dumps(environment()),
-                }
-                try:
-                    with connection.begin_nested():
-                        return int(
-                            connection.execute(
-                                insert(table).values(values).returning(table.c.study_id)
-                            ).scalar_one()
-                        )
-                except IntegrityError:
-                    row = connection.execute(select(table).where(table.c.name == plan.name)).one()
+            row = plans.find(connection, plan)
+            if row is None and not must_exist:
+                row = plans.add(connection, plan)
+        if row is None:
+            raise StudyError(f"there is no study {plan.name!r} in {self.place}; tabstretch run starts it")
         if row.schema_version != tables.SCHEMA_VERSION:
             raise StudyError(
                 f"{self.place} was written by another tabstretch (tables of version {row.schema_version}, "
                 f"this one has {tables.SCHEMA_VERSION}); use that one, or another --storage"
             )
+        self._stored_plan = str(row.plan)
         changes = differences(StudyPlan.from_dict(json.loads(row.plan)), plan)
-        if changes:
+        if changes and not self._took_over(int(row.study_id), plan, must_exist):
             raise StudyError(
                 f"the study {plan.name!r} in {self.place} was started with another plan:\n  "
                 + "\n  ".join(changes)
                 + "\nRestore the plan, or give it another name or --storage"
             )
         return int(row.study_id)
+
+    def _took_over(self, study_id: int, plan: StudyPlan, must_exist: bool) -> bool:
+        """Put a plan in the place of one that never began, for example since a source in it was misspelt."""
+        with self._database.engine.begin() as connection:
+            if not must_exist:  # who only looks need not be allowed to write
+                plans.lock(connection, study_id)
+            if plans.has_begun(connection, study_id):
+                return False
+            if must_exist:
+                raise StudyError(
+                    f"nothing of the study {plan.name!r} is in {self.place} yet; tabstretch run starts it"
+                )
+            self._stored_plan = plans.replace(connection, study_id, plan)
+        return True
 
     def environment(self) -> dict[str, Any]:
         """Return versions and machine of the first run."""
@@ -215,6 +215,12 @@ class StudyStorage:
         }
 
         def write(connection: Connection) -> None:
+            plans.lock(connection, self.study_id)
+            if not plans.is_still(connection, self.study_id, self._stored_plan):
+                raise StudyError(
+                    f"another process changed the plan of this study in {self.place} while this one read its "
+                    "data; see that the plans are the same, and run the same command again"
+                )
             try:
                 with connection.begin_nested():
                     connection.execute(insert(tables.datasets).values(values))
