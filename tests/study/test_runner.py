@@ -330,6 +330,18 @@ class TestData:
         table = run(plan_in(tmp_path, datasets=("file:houses.csv?target=price",)))
         assert set(table["dataset"]) == {"houses"}
 
+    def test_too_few_training_rows_are_no_divergence(self, tmp_path):
+        self.csv(tmp_path)
+        sources = ("file:houses.csv?target=price",)
+        table = run(plan_in(tmp_path, datasets=sources, train_rows=1))
+        assert table["error"].str.fullmatch(r"ValueError: the target is 0\.\d+ in all 1 rows .*").all()
+
+    @pytest.mark.filterwarnings("error")
+    def test_a_target_in_a_large_unit(self, tmp_path):
+        self.csv(tmp_path, scale=1e30)
+        table = run(plan_in(tmp_path, datasets=("file:houses.csv?target=price",)))
+        assert set(table["status"]) == {"ok"}
+
     def test_two_data_sets_of_one_name(self, tmp_path):
         (tmp_path / "other").mkdir()
         self.csv(tmp_path)

@@ -40,14 +40,18 @@ class Inputs:
 
 def inputs_of(dataset: Dataset, transform: Callable[[NDArray[np.float64]], NDArray[np.float32]]) -> Inputs:
     """Apply a fitted transformation to all parts, and standardise the target of regression."""
-    y: dict[str, NDArray[np.float32] | NDArray[np.int64]] = {
-        part: dataset.y[part].astype(np.int64) for part in PARTS
-    }
+    y: dict[str, NDArray[np.float32] | NDArray[np.int64]]
     mean, scale = 0.0, 1.0
     if dataset.task == "regression":
         train = np.asarray(dataset.y["train"], dtype=np.float64)
+        if (train == train[0]).all():  # of fewer rows than there are, by `train_rows` of the plan
+            raise ValueError(
+                f"the target is {train[0]:g} in all {len(train)} rows of training: nothing to learn"
+            )
         mean, scale = float(train.mean()), float(train.std())
         y = {part: ((dataset.y[part] - mean) / scale).astype(np.float32) for part in PARTS}
+    else:
+        y = {part: dataset.y[part].astype(np.int64) for part in PARTS}
     return Inputs(
         task=dataset.task,
         numeric={part: transform(dataset.numeric[part]) for part in PARTS},

@@ -1,6 +1,7 @@
 """Data sets: gaps filled, categories and classes encoded, and a checksum of all of it."""
 
 import dataclasses
+import re
 import subprocess
 import sys
 import tempfile
@@ -98,6 +99,27 @@ def test_classes() -> None:
     dataset = dataset_from_table(split_table(target=labels), "a")
     assert (dataset.task, dataset.classes, dataset.n_outputs) == ("multiclass", ("8", "9", "10"), 3)
     assert dataset.y["train"].tolist() == [2, 1, 0, 1, 2]
+
+
+@pytest.mark.parametrize("unit", [1e-145, 1.0, 1e145])
+def test_the_unit_of_a_target_does_not_matter(unit: float) -> None:
+    assert dataset_from_table(split_table(target=np.arange(9) * unit), "a").task == "regression"
+
+
+@pytest.mark.parametrize(
+    ("target", "message"),
+    [
+        ([0, 1, 2, 3, 4, 5, 6, 7, -1e200], "is -1e+200 in row 8 (counting from 0); numbers beyond 1e+150"),
+        ([0, 1e-200, 0, 0, 0, 0, 0, 0, 1], "has a standard deviation of 4e-201 in the training part"),
+        (
+            [0, 1, 2, 3, 4, 5, 1e40, 7, 8],
+            "is 1e+40 in row 6 (counting from 0), in validation: 7e+39 st",
+        ),
+    ],
+)
+def test_targets_no_network_can_be_scored_on(target: list[float], message: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(f"the target 'y' {message}")):
+        dataset_from_table(split_table(target=np.array(target, dtype=float)), "a")
 
 
 def test_a_data_set_cannot_be_reassigned() -> None:

@@ -157,7 +157,15 @@ def test_line_ends_and_blank_lines(tmp_path: Path) -> None:
         ("\n\n", "table.csv cannot be read: No columns"),
         ("a,y\n", "it has no rows, only the columns 'a', 'y'"),
         ("a,b\n1,2\n", "there is no column 'y'; available: 'a', 'b'"),
-        ("a;y\n1;2\n", "there is no column 'y'; available: 'a;y'"),
+        (
+            "a;y\n1;2\n",
+            "there is no column 'y'; available: 'a;y' (its first line has more semicolons than commas;",
+        ),
+        (
+            "a\ty, z\ty\n1\t2\t3\n",
+            "available: 'a\\ty', ' z\\ty' (its first line has more tabulators than commas; write the table",
+        ),
+        ("a;y\n0,5;1,5\n", "C error: Expected 1 fields in line 2, saw 3 (its first line has more semicolons"),
         ("a,y,a\n1,2,3\n", "more than one column is called 'a'"),
         ("y\n1\n2\n3\n", "no column is left beside the target 'y'"),
         ("a,y\n1,2\n3,4\n5,6,7\n", "table.csv cannot be read"),
@@ -183,6 +191,10 @@ def test_line_ends_and_blank_lines(tmp_path: Path) -> None:
             "leave it out with drop=a, or take it as it is with categorical=a",
         ),
         ("a,y\n1,2024-05-31\n2,2024-06-01\n", "column 'y' holds dates or times"),
+        (
+            "a,y\n1,2024-05-31\n2,2024-06-01\n",
+            "a fixed date, or take each for a class with task=classification",
+        ),
     ],
 )
 def test_what_is_refused(content: str, message: str, tmp_path: Path) -> None:
@@ -219,6 +231,18 @@ def test_dates_in_parquet(values: Any, tmp_path: Path) -> None:
         load(path, "target=y")
     assert load(path, "target=y&drop=a").numeric_names == ("b",)
     assert load(path, "target=y&categorical=a").categorical_names == ("a",)
+
+
+def test_dates_as_a_target(tmp_path: Path) -> None:
+    days = pd.to_datetime(["2024-01-01", "2024-01-02"] * 5)
+    path = write(pd.DataFrame({"a": range(10), "y": days}), tmp_path / "a.parquet")
+    for options in ("target=y", "target=y&task=regression"):
+        with pytest.raises(ValueError, match=r"column 'y' holds dates or times .*with task=classification"):
+            load(path, options)
+    assert load(path, "target=y&task=classification").n_outputs == 2
+    categories = pd.Categorical(["2024-01-01", "2024-01-02"] * 5)
+    path = write(pd.DataFrame({"a": range(10), "y": categories}), tmp_path / "b.parquet")
+    assert load(path, "target=y").task == "binclass"
 
 
 @pytest.mark.parametrize("values", [[[1, 2]] * 4, [{"x": 1}] * 4, [b"x"] * 4])

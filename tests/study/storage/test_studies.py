@@ -93,7 +93,7 @@ class TestPlan:
     def test_looking_at_a_plan_that_never_began_changes_nothing(self, url):
         with opened(url):
             pass
-        with pytest.raises(StudyError, match="nothing of the study 'example' is in .* yet; tabstretch run"):
+        with pytest.raises(StudyError, match=r"nothing of the study 'example' is in .* yet; tabstretch"):
             StudyStorage(url, CHANGED, must_exist=True)
         with opened(url, must_exist=True) as store:
             begin(store)

@@ -9,6 +9,10 @@ from numpy.typing import NDArray
 
 from tabstretch.study.datasets.tables import listed, sorted_labels
 
+_LARGEST_TARGET = 1e150
+_FARTHEST = 1e15
+"""Of a validation target, in standard deviations: networks and their losses are in float32."""
+
 
 def imputed(column: NDArray[np.float64], train: NDArray[np.int64]) -> NDArray[np.float64]:
     """Fill gaps by the mean of the training part; a column it knows nothing of becomes 0."""
@@ -50,6 +54,7 @@ def encoded_target(
             "part: there is nothing to learn"
         )
     if not isinstance(target, list):
+        _check_scale(target, name, rows)
         return target, None
     for part in ("val", "test"):
         new = sorted_labels(set(values[rows[part]].tolist()) - distinct)
@@ -61,3 +66,30 @@ def encoded_target(
     classes = tuple(sorted_labels(distinct))
     code_of = {label: code for code, label in enumerate(classes)}
     return np.array([code_of[label] for label in target], dtype=np.int64), classes
+
+
+def _check_scale(target: NDArray[np.float64], name: str, rows: dict[str, NDArray[np.int64]]) -> None:
+    """Refuse quantities whose squares no float holds: neither losses nor metrics could be computed."""
+    values = np.asarray(target, dtype=np.float64)
+    far = np.flatnonzero(np.abs(values) > _LARGEST_TARGET)
+    if far.size:
+        raise ValueError(
+            f"the target {name!r} is {values[far[0]]:g} in row {far[0]} (counting from 0); numbers beyond "
+            f"{_LARGEST_TARGET:g} have squares that overflow: divide it, or remove such rows"
+        )
+    train = values[rows["train"]]
+    largest = float(np.abs(train).max())
+    spread = largest * float((train / largest).std())
+    if spread < 1 / _LARGEST_TARGET:
+        raise ValueError(
+            f"the target {name!r} has a standard deviation of {spread:.0e} in the training part, whose "
+            "square no float holds; multiply it, for example by giving it in another unit"
+        )
+    away = np.abs(values[rows["val"]] - train.mean()) / spread
+    if away.max() > _FARTHEST:
+        row = rows["val"][away.argmax()]
+        raise ValueError(
+            f"the target {name!r} is {values[row]:g} in row {row} (counting from 0), in validation: "
+            f"{away.max():.0e} standard deviations of the training part from its mean, too far for the "
+            "numbers of networks; remove the row or correct it"
+        )

@@ -37,7 +37,7 @@ def table_from_frame(name: str, frame: Any, source: Source, target: str) -> Tabl
     frame = frame.set_axis(columns, axis=1)
     for column in (target, *source.numeric, *source.categorical, *source.drop):
         if column not in columns:
-            raise ValueError(f"there is no column {column!r}; available: {listed(columns)}")
+            raise ValueError(missing_column(column, columns))
     if len(frame) == 0:
         raise ValueError(f"it has no rows, only the columns {listed(columns)}")
     numeric: dict[str, NDArray[np.float64]] = {}
@@ -57,6 +57,11 @@ def table_from_frame(name: str, frame: Any, source: Source, target: str) -> Tabl
     return Table(name, numeric, categorical, _target(target, frame[target], source.task), target)
 
 
+def missing_column(name: str, columns: list[str]) -> str:
+    """Return what to say of a column that is not there."""
+    return f"there is no column {name!r}; available: {listed(columns)}"
+
+
 def _check_values(name: str, column: Any) -> None:
     """Refuse lists, bytes and whatever else a cell may hold that is one value in no sense."""
     for value in column[column.notna()].tolist() if _kind(column) == "O" else []:
@@ -72,31 +77,43 @@ def _is_number_column(name: str, column: Any) -> bool:
     pandas = import_extra("pandas", "study")
     if isinstance(column.dtype, pandas.CategoricalDtype) or _kind(column) == "b":
         return False
-    if is_temporal(column):
-        raise ValueError(_about_dates(name, str(column.dtype)))
-    if _kind(column) in "iuf":
-        return True
-    values = column[column.notna()].tolist()
-    if any(isinstance(value, (date, time, timedelta)) for value in values):
-        raise ValueError(_about_dates(name, f"such as {values[0]}"))
-    if all(isinstance(value, (Real, Decimal)) and not isinstance(value, bool) for value in values):
-        return True
-    if all(isinstance(value, str) and _DATE.fullmatch(value) for value in values):
-        raise ValueError(_about_dates(name, f"such as {values[0]!r}"))
-    return False
+    if (what := _temporal(column)) is not None:
+        left_out, as_it_is = option("drop", name), option("categorical", name)
+        raise ValueError(
+            _about_dates(name, what, f"leave it out with {left_out}, or take it as it is with {as_it_is}")
+        )
+    values = column[column.notna()].tolist() if _kind(column) not in "iuf" else []
+    return all(isinstance(value, (Real, Decimal)) and not isinstance(value, bool) for value in values)
 
 
-def _about_dates(name: str, what: str) -> str:
+def _about_dates(name: str, what: str, ways_out: str) -> str:
     return (
         f"column {name!r} holds dates or times ({what}); convert it to numbers, for example days since a "
-        f"fixed date, leave it out with {option('drop', name)}, or take it as it is with "
-        f"{option('categorical', name)}"
+        f"fixed date, {ways_out}"
     )
+
+
+def _temporal(column: Any) -> str | None:
+    """Return in words which dates or times a column holds, None if it holds something else."""
+    pandas = import_extra("pandas", "study")
+    if is_temporal(column):
+        return str(column.dtype)
+    if isinstance(column.dtype, pandas.CategoricalDtype) or _kind(column) != "O":
+        return None
+    values = column[column.notna()].tolist()
+    if any(isinstance(value, (date, time, timedelta)) for value in values):
+        return f"such as {values[0]}"
+    if values and all(isinstance(value, str) and _DATE.fullmatch(value) for value in values):
+        return f"such as {values[0]!r}"
+    return None
 
 
 def _target(name: str, column: Any, task: str | None) -> NDArray[np.float64] | list[str]:
     check_no_missing(name, column.isna().to_numpy())
     _check_values(name, column)
+    if task != "classification" and (what := _temporal(column)) is not None:
+        way_out = f"or take each for a class with {option('task', 'classification')}"
+        raise ValueError(_about_dates(name, what, way_out))
     if task == "regression" or (task is None and _is_number_column(name, column) and _is_quantity(column)):
         return column_numbers(name, column)
     return [label for label in as_labels(column.tolist()) if label is not None]

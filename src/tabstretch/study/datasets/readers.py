@@ -11,7 +11,7 @@ from typing import Any
 from sklearn import datasets as sklearn_datasets
 
 from tabstretch._extras import import_extra
-from tabstretch.study.datasets.frames import table_from_frame
+from tabstretch.study.datasets.frames import missing_column, table_from_frame
 from tabstretch.study.datasets.openml import read_openml
 from tabstretch.study.datasets.sources import Source
 from tabstretch.study.datasets.tables import Table, as_labels, as_numbers, check_names, listed
@@ -24,6 +24,7 @@ _SKLEARN: dict[str, Callable[[], Any]] = {
     "iris": sklearn_datasets.load_iris,
     "wine": sklearn_datasets.load_wine,
 }
+_SEPARATORS = {";": "semicolons", "\t": "tabulators"}
 _ENCODINGS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 
 
@@ -58,9 +59,11 @@ def read_file(source: Source, folder: Path) -> Table:
         frame = _FORMATS[suffix](path)
     except (ValueError, OSError) as error:
         raise ValueError(f"{path} cannot be read: {error}") from error
+    columns = [str(column) for column in frame.columns]
     if source.target is None:
-        columns = listed([str(column) for column in frame.columns])
-        raise ValueError(f"say what is to be learned: ?target=COLUMN with one of {columns}")
+        raise ValueError(f"say what is to be learned: ?target=COLUMN with one of {listed(columns)}")
+    if source.target not in columns:
+        raise ValueError(f"{missing_column(source.target, columns)}{_about_separators(','.join(columns))}")
     return table_from_frame(path.stem, frame, source, source.target)
 
 
@@ -77,11 +80,22 @@ def _read_csv(path: Path) -> Any:
         start = pandas.read_csv(path, encoding=encoding, header=None, nrows=2, dtype=str)
         check_names(start.iloc[0].dropna().tolist())
         return pandas.read_csv(path, encoding=encoding, low_memory=False, **_to_the_last_digit(pandas))
+    except pandas.errors.ParserError as error:
+        with path.open(encoding=encoding) as lines:
+            raise ValueError(f"{str(error).strip()}{_about_separators(lines.readline())}") from error
     except UnicodeDecodeError as error:
         raise ValueError(
             f"it is not UTF-8 (byte {error.object[error.start]:#x}); save it as UTF-8, "
             "for example with: iconv -f latin1 -t utf-8"
         ) from error
+
+
+def _about_separators(header: str) -> str:
+    """Return advice for a table whose columns others than commas separate, nothing for one with commas."""
+    found = max(_SEPARATORS, key=header.count)
+    if header.count(found) <= header.count(","):
+        return ""
+    return f" (its first line has more {_SEPARATORS[found]} than commas; write the table with commas)"
 
 
 def _to_the_last_digit(pandas: Any) -> dict[str, str]:
