@@ -1,5 +1,7 @@
 """One table: which transformation is best, by how much, and its pipeline."""
 
+from pathlib import Path
+
 import joblib
 import numpy as np
 import pandas as pd
@@ -122,6 +124,10 @@ def test_what_cannot_be_read_is_said(tmp_path):
     (tmp_path / "t.csv").write_text("a,b\n1,2\n")
     with pytest.raises(StudyError, match="there is no column 'y'; available: 'a', 'b'"):
         compare(tmp_path / "t.csv", "y", progress=False)
+    for folder in (tmp_path, Path()):
+        with pytest.raises(StudyError, match="is a folder; name a CSV or Parquet file"):
+            compare(folder, "y", progress=False)
+    assert [path.name for path in tmp_path.iterdir()] == ["t.csv"]
 
 
 def runs(scores, task="binclass"):

@@ -85,8 +85,9 @@ def compare(
         Whether to show what happens.
     """
     path = Path(path)
+    if path.is_dir():
+        raise StudyError(f"{path} is a folder; name a CSV or Parquet file")
     source = _source(path, target, task, {"numeric": numeric, "categorical": categorical, "drop": drop})
-    folder = Path(folder) if folder is not None else path.with_name(f"{path.stem}-compare")
     plan = StudyPlan(
         name="compare",
         datasets=(source,),
@@ -97,6 +98,11 @@ def compare(
         folder=path.parent,
     )
     plan = StudyPlan.from_dict({**plan.to_dict(), "name": _name(plan, path)}, path.parent)
+    folder = Path(folder) if folder is not None else path.with_name(f"{path.stem}-compare")
+    try:
+        load_dataset(source, path.parent)  # before a folder is made for it
+    except (ValueError, OSError) as error:
+        raise StudyError(str(error)) from error
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

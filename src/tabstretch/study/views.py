@@ -106,14 +106,17 @@ def print_comparison(found: Comparison, console: Console | None = None) -> None:
     """Print which transformation is best on a table, and where its pipeline is."""
     console = console or Console()
     objective = "MAE" if found.metric == "r2" else "accuracy"
-    headings = [f"validation {objective}", f"test {found.metric}", "difference"]
+    headings = [f"validation\n{objective}", f"test {found.metric}", "difference"]
     table = _table(["transformation", "network"], headings)
     table.add_column("", no_wrap=True)
     for row in found.table.to_dict("records"):
         spread = f" ±{row['std']:.3f}" if row["std"] == row["std"] else ""
         is_chosen = row["verdict"] == "chosen"
         difference = "" if is_chosen else f"{row['difference']:+.3f} ±{row['error']:.3f}"
-        cells = (f"{row['validation']:.4g}", f"{row['mean']:.3f}{spread}", difference, row["verdict"])
+        verdict = (
+            "in noise" if row["verdict"] == "within noise" else row["verdict"]
+        )  # lines have 80 characters
+        cells = (f"{row['validation']:.4g}", f"{row['mean']:.3f}{spread}", difference, verdict)
         style = "bold" if is_chosen else "dim" if row["verdict"] == "within noise" else ""
         table.add_row(row["transformation"], row["model"], *cells, style=style)
     console.print(table)
