@@ -1,6 +1,8 @@
 """Workers: what is asked of a cluster before it is given work."""
 
 import os
+import subprocess
+import sys
 import threading
 import time
 
@@ -10,7 +12,7 @@ import pytest
 
 from tabstretch.study import workers
 from tabstretch.study.errors import StudyError
-from tabstretch.study.workers import open_workers
+from tabstretch.study.workers import LocalWorkers, open_workers
 
 
 def threads_as_workers(n_workers):
@@ -48,6 +50,34 @@ def test_workers_that_cannot_import_us(cluster, monkeypatch):
     monkeypatch.setattr(workers, "_version", fails)
     with pytest.raises(StudyError, match=r"a worker cannot run studies .*No module named 'optuna'"):
         open_workers(cluster.scheduler_address, 0).__enter__()
+
+
+@pytest.mark.parametrize(
+    "address", ["", "cluster", "tcp://host", "http://host:80", "tcp://host:port", "host:1:"]
+)
+def test_addresses_that_are_none(address):
+    """Dask tries them for half a minute, and then cannot even close its client."""
+    with pytest.raises(StudyError, match=r"must be an address such as tcp://host:8786, got '"):
+        open_workers(address, 0).__enter__()
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        ("pass", "die before they finish anything and say nothing: perhaps there is too little memory"),
+        ("print('no room')", "die before they finish anything:\nno room"),
+    ],
+)
+def test_workers_that_die_at_once(command, message, monkeypatch):
+    def start(pool):
+        options = {"stdin": subprocess.PIPE, "stdout": pool._log}
+        process = subprocess.Popen([sys.executable, "-c", command], **options)
+        process.wait()
+        return process
+
+    monkeypatch.setattr(LocalWorkers, "_start", start)
+    with open_workers(None, 1) as pool, pytest.raises(StudyError, match=message):
+        list(map(pool.finished, [0.01] * 20))
 
 
 _may_end = threading.Event()

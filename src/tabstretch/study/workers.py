@@ -6,6 +6,7 @@ import contextlib
 import itertools
 import os
 import queue
+import re
 import subprocess
 import sys
 import tempfile
@@ -202,6 +203,7 @@ def _run_on_worker(job: Job) -> tuple[list[Outcome], str]:
 def open_workers(scheduler: str | None, n_workers: int) -> Generator[Workers]:
     """Yield the workers of a Dask scheduler, or as many of our own; none means this process."""
     if scheduler is not None:
+        _check_address(scheduler)
         with _connected(scheduler) as client:
             _check_versions(client)
             yield DaskWorkers(client)
@@ -214,6 +216,14 @@ def open_workers(scheduler: str | None, n_workers: int) -> Generator[Workers]:
             LocalWorkers(client, address, n_workers) as workers,
         ):
             yield workers
+
+
+def _check_address(address: str) -> None:
+    """Refuse what Dask would take half a minute to stumble over."""
+    scheme, _, place = address.rpartition("://")
+    is_known = scheme in ("", *distributed.comm.registry.backends)
+    if not is_known or not (scheme == "inproc" or re.search(r":\d+(/|$)", place)):
+        raise StudyError(f"the scheduler must be an address such as tcp://host:8786, got {address!r}")
 
 
 @contextlib.contextmanager
@@ -280,8 +290,7 @@ class LocalWorkers(DaskWorkers):
         for process in self._processes:
             process.kill()
             process.wait()
-            assert process.stdin is not None
-            process.stdin.close()
+            _let_go(process)
         self._log.close()
         self._shared.cleanup()
 
@@ -299,12 +308,20 @@ class LocalWorkers(DaskWorkers):
         return finished
 
     def _replace_dead(self) -> None:
-        alive = [process for process in self._processes if process.poll() is None]
-        self._deaths_before_work += len(self._processes) - len(alive)
+        dead = [process for process in self._processes if process.poll() is not None]
+        alive = [process for process in self._processes if process not in dead]
+        for process in dead:
+            _let_go(process)
+        self._deaths_before_work += len(dead)
         if self._deaths_before_work > 10 * self._n_workers:
             self._log.seek(0)
             tail = self._log.read().decode(errors="replace")[-2000:]
-            raise StudyError(f"worker processes die before they finish anything:\n{tail}")
+            said = (
+                f":\n{tail}"
+                if tail.strip()
+                else " and say nothing: perhaps there is too little memory for all"
+            )
+            raise StudyError(f"worker processes die before they finish anything{said}")
         self._processes = alive
         while len(self._processes) < self._n_workers:
             self._processes.append(self._start())
@@ -318,6 +335,12 @@ class LocalWorkers(DaskWorkers):
             env=environment_of_worker(),
             start_new_session=True,  # Ctrl-C is for the coordinator
         )
+
+
+def _let_go(process: subprocess.Popen[bytes]) -> None:
+    """Close the pipe to a process that is dead."""
+    assert process.stdin is not None
+    process.stdin.close()
 
 
 def environment_of_worker() -> dict[str, str]:

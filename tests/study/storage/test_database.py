@@ -136,6 +136,12 @@ def test_a_database_that_does_not_exist(postgres_url):
         StudyStorage(other, PLAN)
 
 
+def test_a_user_who_does_not_exist(postgres_url):
+    other = storage_url(postgres_url).set(username="nobody").render_as_string(hide_password=False)
+    with pytest.raises(StudyError, match='"nobody" does not exist; check the user in the URL of --storage'):
+        StudyStorage(other, PLAN)
+
+
 def test_two_names_of_one_file(tmp_path):
     """A coordinator that came by a link sees the locks of the others."""
     (tmp_path / "real").mkdir()

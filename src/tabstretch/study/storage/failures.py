@@ -34,6 +34,8 @@ _ADVICE = {
     "not a database": "it is no SQLite database; choose another file with --storage",
     "malformed": "it is no SQLite database; choose another file with --storage",
     'FATAL: database "': "make it with createdb, or name another with --storage",
+    'FATAL: role "': "check the user in the URL of --storage",
+    "password authentication failed": "check user and password in the URL of --storage",
     "permission denied": "it must be a database in which you may write and make tables",
     "read-only transaction": "it must be a database in which you may write and make tables",
 }
