@@ -50,12 +50,12 @@ def test_status(finished, capsys):
     assert re.search(r"wine +(standard|minmax) +mlp +accuracy +0\.\d{4}", printed)
 
 
-@pytest.mark.parametrize("ending", ["csv", "parquet"])
+@pytest.mark.parametrize("ending", ["csv", "CSV", "parquet"])
 def test_results(finished, tmp_path, capsys, ending):
     path = tmp_path / f"results.{ending}"
     assert main(["results", str(finished), "-o", str(path)]) == 0
     assert f"4 rows in {path}" in capsys.readouterr().out
-    table = pd.read_csv(path) if ending == "csv" else pd.read_parquet(path)
+    table = pd.read_csv(path) if ending != "parquet" else pd.read_parquet(path)
     assert sorted(table["seed"]) == [0, 0, 1, 1]
     assert [entry.name for entry in tmp_path.iterdir()] == [path.name]  # nothing temporary stays
 

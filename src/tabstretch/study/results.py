@@ -95,10 +95,11 @@ def write_table(table: pd.DataFrame, path: Path) -> None:
         ".csv": lambda place: table.to_csv(place, index=False),
         ".parquet": table.to_parquet,
     }
-    if path.suffix not in writers:
+    ending = path.suffix.lower()
+    if ending not in writers:
         raise StudyError(f"the name of {path} must end in {' or '.join(writers)}, got {path.suffix!r}")
     try:
         with written_whole(path) as temporary:
-            writers[path.suffix](temporary)
+            writers[ending](temporary)
     except OSError as error:
         raise StudyError(f"{path} cannot be written: {error}") from error
