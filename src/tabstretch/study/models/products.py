@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import platform
+import os
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
@@ -86,8 +86,8 @@ def _mkl(inputs: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
 
 
 def _is_intel() -> bool:
-    described = platform.processor()
-    with suppress(OSError):  # only Linux has it, where the former says nothing of the maker
+    described = os.environ.get("PROCESSOR_IDENTIFIER", "")  # on Windows
+    with suppress(OSError):  # on Linux
         described += Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
     return "GenuineIntel" in described
 
