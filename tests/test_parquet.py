@@ -176,6 +176,12 @@ def test_a_column_without_a_type_suits_any_file(tmp_path: Path) -> None:
     assert fit_parquet(tmp_path, columns=["none"]).fallback_ == ["no values"]
 
 
+def test_a_target_that_is_not_asked_for_is_left_alone(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"x": X[:9, 0], "day": [date(2020, 1, 1)] * 9}), tmp_path / "days.parquet")
+    found = fit_parquet(tmp_path, "day", transformer=StretchTransformer())
+    assert found.feature_names_in_.tolist() == ["x"]
+
+
 def test_any_collection_of_paths(folder: Path) -> None:
     expected = fit_parquet(folder).bin_edges_[0]
     for paths in (folder.glob("*.parquet"), {str(path) for path in folder.iterdir()}):

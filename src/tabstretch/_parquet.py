@@ -87,6 +87,9 @@ def fit_source(
     if columns is None:
         source.require(skip)
         columns = numeric_columns(source, {*targets, weight, *skip})
+    if not isinstance(transformer, SupervisedStretchTransformer):
+        source.require(targets)
+        targets = []  # not asked for, whatever they hold
     training = TrainingColumns(source, targets, columns, weight)
     batches = with_progress(training.batches(), source.n_rows, "fitting")
     return transformer._fit_named(batches, columns)

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from tabstretch._base import BaseStretch
 from tabstretch._batches import check_batch
 from tabstretch._extras import import_extra
-from tabstretch._parts import Plan, Request, TablePart, compress, make_plan, merge_tables
+from tabstretch._parts import Plan, Request, TablePart, check_alike, compress, make_plan, merge_tables
 from tabstretch._sources import shortened
 
 dask = import_extra("dask", "dask")
@@ -203,7 +203,10 @@ def _compress(
     read: Any, number: int, X: Any, y: Any, weight: Any, plan: Plan, alone: bool
 ) -> TablePart | None:
     block = read(number, X, y, weight)
-    return None if block is None else compress(block, number * _MOST_ROWS, plan, alone=alone)
+    if block is None:
+        return None
+    check_alike(block, plan.first, "partition", number)
+    return compress(block, number * _MOST_ROWS, plan, alone=alone)
 
 
 def _merge(a: TablePart | None, b: TablePart | None, plan: Plan) -> TablePart | None:
