@@ -109,7 +109,8 @@ def checked_batches(estimator: Any, batches: Any, request: Request) -> Iterator[
             "batches must be an iterable of X, (X, y) or (X, y, weight), or a function that returns one, "
             f"got {type(batches).__name__}. For a single table use fit."
         )
-    scout, first = clone(estimator), None
+    scout = clone(estimator)
+    first: Block | None = None
     for number, batch in enumerate(batches):
         block = check_batch(scout, batch, request, f"batch {number}")
         if block is not None:

@@ -60,7 +60,8 @@ class Source(ABC):
     def require_labels(self, names: Collection[str]) -> None:
         """Check that all files have these columns, and that all hold numbers, or all of them text."""
         self.require(names)
-        types, first = import_extra("pyarrow", "parquet").types, None
+        types = import_extra("pyarrow", "parquet").types
+        first: tuple[bool, str] | None = None
         for name in names:
             for path, kind in self.kinds(name):
                 place = f"column {name!r} of {path}"
