@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from oracle import Array
+from scipy.sparse import csr_array
 from sklearn.base import clone
 from sklearn.ensemble import RandomForestRegressor
 from sklearn.model_selection import KFold
@@ -220,9 +221,21 @@ X5, Y5 = table(50), target(table(50))
             [(X5, Y5), (np.where(X5 == 0, np.inf, X5), Y5)],
             "batch 1: .*First in column 2, row",
         ),
-        (within_fold(), [(X5, Y5, np.ones(50)), (X5, Y5)], "either all batches have weights or none"),
+        (
+            within_fold(),
+            [(X5, Y5, np.ones(50)), (X5, Y5)],
+            "batch 1: either all batches have weights or none",
+        ),
         (within_fold(), [(X5, Y5, -np.ones(50))], "batch 0: sample_weight must be finite and not negative"),
         (within_fold(), [(X5, Y5, None, None)], "batch 0: a batch must be X, .* got 4 parts"),
+        (within_fold(), [()], "batch 0: a batch must be X, .* got 0 parts"),
+        (within_fold(), [(X5, Y5), (X5, np.column_stack([Y5, Y5]))], "batch 1: y has 2 columns here, but 1"),
+        (within_fold(), [(X5, Y5.astype(str)), (X5, Y5)], "batch 1: y holds numbers, but strings in the"),
+        (
+            within_fold(),
+            [(pd.DataFrame(X5, columns=NAMES), Y5), (X5, Y5)],
+            r"batch 1: X has columns without names, but the columns \('normal', ",
+        ),
         (within_fold(cv=KFold(3)), [(X5, Y5)], "cv must be a number of folds"),
         (within_fold(cv=1), [(X5, Y5)], "cv must be an integer of at least 2"),
         (within_fold(target_type="odd"), [(X5, Y5)], "target_type must be 'auto' or one of"),
@@ -240,12 +253,24 @@ def test_a_table_is_no_iterable_of_batches() -> None:
             StretchTransformer().fit_batches(thing)
 
 
+def test_a_sparse_batch_is_refused_with_its_number() -> None:
+    with pytest.raises(TypeError, match="batch 0: Sparse data was passed"):
+        StretchTransformer().fit_batches([csr_array(X5[:, :1])])
+
+
+def test_parts_of_a_batch_in_a_list_as_data_loaders_give_them() -> None:
+    parts = [[X5[:30], Y5[:30]], [X5[30:], Y5[30:]]]
+    assert_alike(within_fold().fit_batches(parts), within_fold().fit(X5, Y5), X5)
+    rows = StretchTransformer().fit_batches([X5[:3].tolist(), X5[3:].tolist()])
+    assert_array_equal(rows.bin_edges_[0], StretchTransformer().fit(X5).bin_edges_[0])
+
+
 def test_targets_that_change_their_kind_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     small_blocks(monkeypatch, 50)
     whole = np.arange(50) % 4
     for later, error in (
         (whole + 0.5, "looked like 'multiclass' .* holds 0.5"),
-        (whole.astype(str), "strings"),
+        (whole.astype(str), "batch 1: y holds strings, but numbers in the first batch"),
     ):
         with pytest.raises(ValueError, match=error):
             within_fold().fit_batches([(X5, whole), (X5, later)])

@@ -123,6 +123,30 @@ def test_transform_is_lazy_and_equal(output: str) -> None:
         assert_array_equal(lazy.compute(), expected)
 
 
+def test_arrays_stay_arrays_whatever_the_estimator_puts_out() -> None:
+    stretch = StretchTransformer(16).set_output(transform="pandas").fit(X)
+    for rows in (3000, len(X)):
+        lazy = tabstretch_dask.transform(stretch, da.from_array(X, chunks=(rows, 4)))
+        assert_array_equal(lazy[:5, 1].compute(), stretch.transform(X).to_numpy()[:5, 1])
+
+
+def test_what_transform_refuses() -> None:
+    stretch = StretchTransformer(16).fit(X)
+    for values in (FRAME[list(NAMES)], X):
+        with pytest.raises(TypeError, match=r"X must be a Dask DataFrame or Array, got .*own transform"):
+            tabstretch_dask.transform(stretch, values)
+    for values in (X[:, :2], X[:, 0]):
+        with pytest.raises(ValueError, match=r"X must have 7 columns, as in fit, got an array of shape \("):
+            tabstretch_dask.transform(stretch, da.from_array(values))
+
+
+def test_a_partition_unlike_the_first_is_named() -> None:
+    parts, numbers = da.from_array(X, chunks=((5000, 3000), 7)), da.from_array(Y, chunks=((5000, 3000),))
+    labels = numbers.map_blocks(lambda y: y if len(y) == 5000 else y.astype(str), dtype=float)
+    with pytest.raises(ValueError, match="partition 1: y holds strings, but numbers in the first partition"):
+        tabstretch_dask.fit(within_fold(), parts, labels)
+
+
 def test_errors_name_the_partition() -> None:
     frame = dask_frame(3)
     with pytest.raises(ValueError, match="y has 2 partitions, X has 3"):

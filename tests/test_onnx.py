@@ -8,6 +8,7 @@ import pytest
 from fitted import FRAME, Y, every_kind, extreme_stretch, fitted, probes
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.compose import make_column_transformer
+from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
@@ -147,6 +148,14 @@ def test_columns_that_come_one_by_one() -> None:
 def test_a_wrong_number_of_columns() -> None:
     with pytest.raises(ValueError, match="StretchTransformer was fitted on 7 columns, the input has 3"):
         skl2onnx.to_onnx(fitted("array"), initial_types=[("X", TYPES["float32"]([None, 3]))])
+
+
+def test_what_it_refuses() -> None:
+    text = skl2onnx.common.data_types.StringTensorType([None, 7])
+    with pytest.raises(ValueError, match="StretchTransformer takes numbers, the input has text"):
+        skl2onnx.to_onnx(fitted("array"), initial_types=[("X", text)])
+    with pytest.raises(NotFittedError, match="StretchTransformer instance is not fitted"):
+        skl2onnx.to_onnx(StretchTransformer(), initial_types=[("X", TYPES["float32"]([None, 7]))])
 
 
 def test_no_rows() -> None:

@@ -3,11 +3,13 @@
 import decimal
 import io
 import sys
+from datetime import date
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from numpy.testing import assert_array_equal
 from streams import NAMES, assert_alike, small_blocks, table, target
 
 from tabstretch import StretchTransformer, SupervisedStretchTransformer, fit_parquet
@@ -101,6 +103,11 @@ def test_errors_of_kind(folder: Path) -> None:
         fit_parquet(folder, columns="normal")
     with pytest.raises(TypeError, match="transformer must be a Supervised"):
         fit_parquet(folder, transformer="rank")
+    with pytest.raises(TypeError, match="target must be a name or a list of names, got 3"):
+        fit_parquet(folder, 3)
+    for nothing in (None, []):
+        with pytest.raises(ValueError, match="needs a target: name its column"):
+            fit_parquet(folder, nothing, transformer=within_fold())
 
 
 def test_progress_is_shown_on_terminals_only(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -155,3 +162,57 @@ def test_an_infinite_number_is_named_with_its_row(
     pq.write_table(pa.table({"x": x, "y": Y}), tmp_path / "infinite.parquet", row_group_size=2500)
     with pytest.raises(ValueError, match=f"column 'x' holds -inf in row {row + 1}:"):
         fit_parquet(tmp_path / "infinite.parquet", "y", ["x"], transformer=within_fold())
+
+
+def test_a_column_without_a_type_suits_any_file(tmp_path: Path) -> None:
+    """Pandas writes a column in which all is missing without one."""
+    nothing, values = pa.nulls(3000), pa.array(X[:3000, 0])
+    for number, x in enumerate((nothing, values)):
+        pq.write_table(pa.table({"x": x, "z": values, "none": nothing}), tmp_path / f"part{number}.parquet")
+    for files in (sorted(tmp_path.iterdir()), sorted(tmp_path.iterdir(), reverse=True)):
+        found = fit_parquet(files)
+        assert found.feature_names_in_.tolist() == ["x", "z"]
+        assert_array_equal(found.bin_edges_[0], fit_parquet(files[-1], columns=["z"]).bin_edges_[0])
+    assert fit_parquet(tmp_path, columns=["none"]).fallback_ == ["no values"]
+
+
+def test_a_target_that_is_not_asked_for_is_left_alone(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"x": X[:9, 0], "day": [date(2020, 1, 1)] * 9}), tmp_path / "days.parquet")
+    found = fit_parquet(tmp_path, "day", transformer=StretchTransformer())
+    assert found.feature_names_in_.tolist() == ["x"]
+
+
+def test_any_collection_of_paths(folder: Path) -> None:
+    expected = fit_parquet(folder).bin_edges_[0]
+    for paths in (folder.glob("*.parquet"), {str(path) for path in folder.iterdir()}):
+        assert_array_equal(fit_parquet(paths).bin_edges_[0], expected)
+    with pytest.raises(FileNotFoundError, match="the list of files is empty"):
+        fit_parquet([])
+    with pytest.raises(TypeError, match="a path, a pattern, a folder or a list of them is needed, got None"):
+        fit_parquet(None)
+
+
+@pytest.mark.parametrize(
+    ("labels", "error"),
+    [
+        ([date(2020, 1, 1)] * 6000, "column 'z' of .*part0.parquet holds date32.*: a target is made of"),
+        ([[1.0, 2.0]] * 6000, "column 'z' of .*part0.parquet holds list.*: a target is made of"),
+        ([{"a": 1.0}] * 6000, "column 'z' of .*part0.parquet holds struct.*: a target is made of"),
+        (
+            [*["a"] * 4000, *[1.0] * 2000],
+            "column 'z' of .*part0.parquet holds string, but column 'z' of .*part1.parquet holds double",
+        ),
+    ],
+)
+def test_a_target_is_of_numbers_or_of_text(labels: list[Any], error: str, tmp_path: Path) -> None:
+    for number, rows in enumerate((slice(4000), slice(4000, None))):
+        columns = {"x": X[rows, 0], "y": Y[rows], "z": pa.array(labels[rows])}
+        pq.write_table(pa.table(columns), tmp_path / f"part{number}.parquet")
+    with pytest.raises(ValueError, match=error):
+        fit_parquet(tmp_path, "z", ["x"])
+
+
+def test_several_targets_are_all_of_numbers_or_all_of_text(folder: Path) -> None:
+    error = "column 'y' of .*part0.parquet holds double, but column 'class' of .*part0.parquet holds dict"
+    with pytest.raises(ValueError, match=error):
+        fit_parquet(folder, ["y", "class"], ["normal"])

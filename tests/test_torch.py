@@ -98,6 +98,10 @@ def test_what_it_refuses() -> None:
         layer(torch.zeros(2, 3))
     with pytest.raises(ValueError, match=r"floating-point tensor .* got torch.int64"):
         layer(torch.zeros(2, 7, dtype=torch.int64))
+    with pytest.raises(ValueError, match=r"floating-point tensor .* of shape \(\)"):
+        layer(torch.tensor(1.0))
+    with pytest.raises(TypeError, match=r"x must be a tensor, got ndarray: torch.as_tensor"):
+        layer(np.zeros((2, 7)))
     with pytest.raises(TypeError, match=r"a fitted StretchTransformer, .* is needed, got StretchTransformer"):
         StretchLayer.from_estimator(StretchTransformer())
     with pytest.raises(ValueError, match="maps must be 2 for each input column, got 3"):

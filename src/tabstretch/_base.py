@@ -148,7 +148,8 @@ class BaseStretch(ExportMixin, OneToOneFeatureMixin, TransformerMixin, BaseEstim
         Parameters
         ----------
         batches : iterable of X, (X, y) or (X, y, weight), or a function that returns one
-            Batches as `fit` takes them, of any size, all with the same columns. A generator will do.
+            Batches as `fit` takes them, of any size, all with the same columns. A generator will do, and so
+            will a data loader of PyTorch, whose batches are lists.
 
         Notes
         -----

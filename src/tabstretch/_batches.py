@@ -110,9 +110,12 @@ def checked_batches(estimator: Any, batches: Any, request: Request) -> Iterator[
             f"got {type(batches).__name__}. For a single table use fit."
         )
     scout = clone(estimator)
+    first: Block | None = None
     for number, batch in enumerate(batches):
         block = check_batch(scout, batch, request, f"batch {number}")
         if block is not None:
+            first = first or block.take(slice(0))
+            check_alike(block, first, "batch", number)
             yield block
 
 
@@ -121,10 +124,12 @@ def check_batch(scout: Any, batch: Any, request: Request, name: str) -> Block | 
 
     The `scout` is an estimator that is used for checks only.
     """
-    X, y, weight = (*batch, None, None)[:3] if isinstance(batch, tuple) else (batch, None, None)
-    if isinstance(batch, tuple) and not 1 <= len(batch) <= 3:
-        raise ValueError(f"{name}: a batch must be X, (X, y) or (X, y, weight), got {len(batch)} parts")
-    if hasattr(X, "__len__") and len(X) == 0:
+    parts = batch if _is_split(batch) else (batch,)
+    if not 1 <= len(parts) <= 3:
+        raise ValueError(f"{name}: a batch must be X, (X, y) or (X, y, weight), got {len(parts)} parts")
+    X, y, weight = (*parts, None, None)[:3]
+    n_rows = X.shape[:1] if hasattr(X, "shape") else (len(X),) if hasattr(X, "__len__") else ()
+    if n_rows == (0,):
         return None
     try:
         if not isinstance(X, SeparateColumns):  # these come from files, and have been checked
@@ -141,14 +146,18 @@ def check_batch(scout: Any, batch: Any, request: Request, name: str) -> Block | 
     return block.take(weight > 0) if np.any(weight > 0) else None
 
 
+def _is_split(batch: Any) -> bool:
+    """Tell X, y and weight from X alone; data loaders of PyTorch put them into a list."""
+    in_list = isinstance(batch, list) and len(batch) > 0 and len(getattr(batch[0], "shape", ())) == 2
+    return in_list or isinstance(batch, tuple)
+
+
 def in_blocks(batches: Iterable[Block]) -> Iterator[Block]:
     """Join and split batches into blocks of a fixed number of rows; the last one may have fewer."""
     waiting: list[Block] = []
     n_waiting = 0
     for batch in batches:
         size = block_rows(batch.X.shape[1])
-        if waiting:
-            check_alike(batch, waiting[0])
         waiting.append(batch)
         n_waiting += len(batch.X)
         if n_waiting < size:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -41,7 +41,7 @@ def fit_parquet(
 
     Parameters
     ----------
-    path : str or path, or list of them
+    path : str or path, or iterable of them
         A file, a pattern such as `"data/*.parquet"`, or a folder, of which all Parquet files are read.
     target : str or list of str, default=None
         Column or columns of the target.
@@ -64,8 +64,12 @@ def fit_parquet(
         raise TypeError(
             f"transformer must be a SupervisedStretchTransformer or a StretchTransformer, got {transformer!r}"
         )
-    targets = [target] if isinstance(target, str) else list(target or [])
-    chosen = None if columns is None else _names("columns", columns)
+    if isinstance(target, str):
+        target = [target]
+    targets = _names("target must be a name or a list of names", () if target is None else target)
+    if isinstance(transformer, SupervisedStretchTransformer) and not targets:
+        raise ValueError("a SupervisedStretchTransformer needs a target: name its column, target='...'")
+    chosen = None if columns is None else _names("columns must be a list of names", columns)
     return fit_source(ParquetSource(find_files(path)), targets, chosen, weight, transformer)
 
 
@@ -82,20 +86,20 @@ def fit_source(
         raise ValueError(f"{source.paths[0]} has no rows to fit on")
     if columns is None:
         source.require(skip)
-        columns = numeric_columns(source.schema, {*targets, weight, *skip})
+        columns = numeric_columns(source, {*targets, weight, *skip})
+    if not isinstance(transformer, SupervisedStretchTransformer):
+        source.require(targets)
+        targets = []  # not asked for, whatever they hold
     training = TrainingColumns(source, targets, columns, weight)
     batches = with_progress(training.batches(), source.n_rows, "fitting")
     return transformer._fit_named(batches, columns)
 
 
-def numeric_columns(schema: Any, others: Collection[str | None]) -> list[str]:
+def numeric_columns(source: Source, others: Collection[str | None]) -> list[str]:
     """Return the columns of numbers but for some, and but for what pandas has stored as its index."""
-    index = (schema.pandas_metadata or {}).get("index_columns", [])
-    return [
-        field.name
-        for field in schema
-        if field.name not in others and field.name not in index and is_number(field.type)
-    ]
+    index = (source.schema.pandas_metadata or {}).get("index_columns", [])
+    candidates = [name for name in source.schema.names if name not in others and name not in index]
+    return [name for name in candidates if any(is_number(kind) for _, kind in source.kinds(name)[:1])]
 
 
 class TrainingColumns:
@@ -108,7 +112,7 @@ class TrainingColumns:
         twice = sorted({name for name in self._wanted if self._wanted.count(name) > 1})
         if twice:
             raise ValueError(f"each column has one part, got {twice} more than once")
-        source.require(targets)
+        source.require_labels(targets)
         source.require_numbers([*columns, *weights])
         if not columns:
             names = shortened(source.schema.names) + source.hint
@@ -177,10 +181,12 @@ def _as_labels(column: Any) -> NDArray[Any]:
     return np.asarray(column.to_numpy(zero_copy_only=False))
 
 
-def _names(what: str, names: Any) -> list[str]:
-    if isinstance(names, str) or not all(isinstance(name, str) for name in names):
-        raise TypeError(f"{what} must be a list of names, got {names!r}")
-    return list(names)
+def _names(wanted: str, names: Any) -> list[str]:
+    is_list = isinstance(names, Iterable) and not isinstance(names, str)
+    listed = list(names) if is_list else []
+    if not is_list or not all(isinstance(name, str) for name in listed):
+        raise TypeError(f"{wanted}, got {names!r}")
+    return listed
 
 
 def _read_ahead(batches: Iterator[Any]) -> Iterator[Any]:

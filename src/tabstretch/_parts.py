@@ -133,7 +133,6 @@ def compress(block: Block, first_row: int, plan: Plan, *, alone: bool = False) -
     The place of its `first_row` in the table, or any other number that no two parts share, seeds what is
     drawn at random.
     """
-    check_alike(block, plan.first)
     request = plan.request
     part, target, n_folds = None, None, request.n_folds
     folds: Folds | Dealer | None = None
@@ -196,14 +195,28 @@ def _scaled(x: Column) -> tuple[Column, tuple[float, float], float]:
     return (x if scale == 1.0 else x * scale), ends, scale
 
 
-def check_alike(block: Block, first: Block) -> None:
-    """Refuse rows with other columns than the first ones, or with weights where those have none."""
-    if block.X.shape[1] != first.X.shape[1]:
-        raise ValueError(f"X has {block.X.shape[1]} columns, but {first.X.shape[1]} in the first batch")
+def check_alike(block: Block, first: Block, what: str, number: int) -> None:
+    """Refuse a batch or a partition, whatever it is called, that is unlike the first one."""
+    place, there = f"{what} {number}", f"in the first {what}"
+    n_columns, n_first = block.X.shape[1], first.X.shape[1]
+    if n_columns != n_first:
+        raise ValueError(f"{place}: X has {n_columns} columns, but {n_first} {there}")
     if block.names != first.names:
-        raise ValueError(f"X has the columns {block.names}, but {first.names} in the first batch")
+        names, expected = (
+            "columns without names" if each is None else f"the columns {each}"
+            for each in (block.names, first.names)
+        )
+        raise ValueError(f"{place}: X has {names}, but {expected} {there}")
     if (block.weight is None) != (first.weight is None):
-        raise ValueError("either all batches have weights or none: give 1 where there are none")
+        raise ValueError(f"{place}: either all batches have weights or none: give 1 where there are none")
+    if block.y is None or first.y is None:
+        return
+    n_columns, n_first = (1 if y.ndim == 1 else y.shape[1] for y in (block.y, first.y))
+    if n_columns != n_first:
+        raise ValueError(f"{place}: y has {n_columns} columns here, but {n_first} {there}")
+    kind, expected = ("strings" if y.dtype.kind in "OUS" else "numbers" for y in (block.y, first.y))
+    if kind != expected:
+        raise ValueError(f"{place}: y holds {kind}, but {expected} {there}")
 
 
 def _draw(block: Block, first_row: int, request: Request) -> RowSample | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Generator, Iterator, Sequence
+from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from glob import escape, glob
 from typing import Any
@@ -44,7 +44,7 @@ class Source(ABC):
     def require(self, names: Collection[str]) -> None:
         """Check that all files have these columns."""
         for path, schema in zip(self.paths, self.schemas, strict=True):
-            missing = [name for name in names if name not in schema.names]
+            missing = [name for name in names if schema.get_field_index(name) < 0]
             if missing:
                 names = shortened(schema.names) + self.hint
                 raise ValueError(f"{path} lacks the columns {shortened(missing)}; it has {names}")
@@ -52,11 +52,42 @@ class Source(ABC):
     def require_numbers(self, names: Collection[str], advice: str = "leave it out of columns") -> None:
         """Check that all files have these columns, and that they hold numbers or truth values."""
         self.require(names)
-        for path, schema in zip(self.paths, self.schemas, strict=True):
-            for name in names:
-                kind = schema.field(name).type
+        for name in names:
+            for path, kind in self.kinds(name):
                 if not is_number(kind) and not is_truth(kind):
                     raise ValueError(f"column {name!r} of {path} holds {kind}, not numbers: {advice}")
+
+    def require_labels(self, names: Collection[str]) -> None:
+        """Check that all files have these columns, and that all hold numbers, or all of them text."""
+        self.require(names)
+        types = import_extra("pyarrow", "parquet").types
+        first: tuple[bool, str] | None = None
+        for name in names:
+            for path, kind in self.kinds(name):
+                place = f"column {name!r} of {path}"
+                labels = kind.value_type if types.is_dictionary(kind) else kind
+                if not is_text(labels) and not is_number(labels) and not is_truth(labels):
+                    raise ValueError(
+                        f"{place} holds {kind}: a target is made of numbers, truth values or text"
+                    )
+                first = first or (is_text(labels), f"{place} holds {kind}")
+                if is_text(labels) != first[0]:
+                    raise ValueError(
+                        f"{first[1]}, but {place} holds {kind}: a target is made of numbers or of text"
+                    )
+
+    def kinds(self, name: str) -> list[tuple[str, Any]]:
+        """Return the files in which a column has a type, with that type.
+
+        Where all is missing it may have none, as pandas writes it, and suits whatever it is in other files.
+        """
+        types = import_extra("pyarrow", "parquet").types
+        found = [
+            (path, schema.field(name).type)
+            for path, schema in zip(self.paths, self.schemas, strict=True)
+            if schema.get_field_index(name) >= 0
+        ]
+        return [(path, kind) for path, kind in found if not types.is_null(kind)]
 
     def require_alike(self) -> None:
         """Check that all files have the same columns, in the same order and of the same types."""
@@ -116,8 +147,13 @@ def find_files(path: Any, endings: tuple[str, ...] = PARQUET_ENDINGS[:1]) -> lis
 
     Of a folder these are all files with one of the endings, in folders inside it too.
     """
-    if isinstance(path, Sequence) and not isinstance(path, str):
-        return [file for each in path for file in find_files(each, endings)]
+    if isinstance(path, Iterable) and not isinstance(path, (str, bytes)):
+        files = [file for each in path for file in find_files(each, endings)]
+        if not files:
+            raise FileNotFoundError("the list of files is empty: give a file, a folder or a pattern")
+        return files
+    if not isinstance(path, (str, os.PathLike)):
+        raise TypeError(f"a path, a pattern, a folder or a list of them is needed, got {path!r}")
     path = os.fspath(path)
     if os.path.isfile(path):
         return [path]
@@ -148,6 +184,11 @@ def is_number(kind: Any) -> bool:
     """Tell types of numbers from truth values and everything else."""
     types = import_extra("pyarrow", "parquet").types
     return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind))
+
+
+def is_text(kind: Any) -> bool:
+    """Tell the types of text, by name: older pyarrows lack one of them."""
+    return str(kind) in ("string", "large_string", "string_view")
 
 
 def is_truth(kind: Any) -> bool:

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from tabstretch._base import BaseStretch
 from tabstretch._batches import check_batch
 from tabstretch._extras import import_extra
-from tabstretch._parts import Plan, Request, TablePart, compress, make_plan, merge_tables
+from tabstretch._parts import Plan, Request, TablePart, check_alike, compress, make_plan, merge_tables
 from tabstretch._sources import shortened
 
 dask = import_extra("dask", "dask")
@@ -94,7 +94,17 @@ def transform(transformer: Any, X: Any) -> Any:
     Dask DataFrame or Array, in the same partitions
     """
     check_is_fitted(transformer, "maps_")
+    if not _is_array(X) and not hasattr(X, "map_partitions"):
+        raise TypeError(
+            f"X must be a Dask DataFrame or Array, got {type(X).__name__}; "
+            "the transformer's own transform takes what is in memory"
+        )
     if _is_array(X):
+        if X.ndim != 2 or X.shape[1] != transformer.n_features_in_:
+            raise ValueError(
+                f"X must have {transformer.n_features_in_} columns, as in fit, "
+                f"got an array of shape {X.shape}"
+            )
         X = X.rechunk({1: -1})
         dtype = X.dtype if X.dtype in (np.float32, np.float64) else np.dtype(np.float64)
         return X.map_blocks(
@@ -107,11 +117,13 @@ def transform(transformer: Any, X: Any) -> Any:
 
 
 def _transform_array(transformer: Any, X: Any) -> Any:
-    return transformer.transform(X) if len(X) else np.empty((0, len(transformer.maps_)), dtype=X.dtype)
+    if len(X) == 0:
+        return np.empty((0, len(transformer.maps_)), dtype=X.dtype)
+    return np.asarray(transformer.transform(X))  # `set_output` may have made a frame of it
 
 
 def _transform_frame(transformer: Any, X: Any) -> Any:
-    stretched = _transform_array(transformer, X) if len(X) else np.empty((0, len(transformer.maps_)))
+    stretched = transformer.transform(X) if len(X) else np.empty((0, len(transformer.maps_)))
     pandas = import_extra("pandas", "dask")
     names = transformer.get_feature_names_out()
     return pandas.DataFrame(np.asarray(stretched), columns=names, index=X.index)
@@ -203,7 +215,10 @@ def _compress(
     read: Any, number: int, X: Any, y: Any, weight: Any, plan: Plan, alone: bool
 ) -> TablePart | None:
     block = read(number, X, y, weight)
-    return None if block is None else compress(block, number * _MOST_ROWS, plan, alone=alone)
+    if block is None:
+        return None
+    check_alike(block, plan.first, "partition", number)
+    return compress(block, number * _MOST_ROWS, plan, alone=alone)
 
 
 def _merge(a: TablePart | None, b: TablePart | None, plan: Plan) -> TablePart | None:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
 
 from tabstretch._extras import import_extra
 from tabstretch._monotone import careful_slopes
@@ -105,6 +106,9 @@ def _find_piece(graph: Graph, inputs: str, table: PieceTable) -> tuple[str, int]
 def shape(operator: Any) -> None:
     """Declare the type and the shape of the output."""
     stretch, first = operator.raw_operator, operator.inputs[0]
+    check_is_fitted(stretch, "maps_")
+    if any(isinstance(part.type, data_types.StringTensorType) for part in operator.inputs):
+        raise ValueError(f"{type(stretch).__name__} takes numbers, the input has text")
     n_columns = sum(part.type.shape[1] or 0 for part in operator.inputs if len(part.type.shape) == 2)
     if n_columns not in (0, stretch.n_features_in_):
         raise ValueError(

@@ -105,7 +105,9 @@ class StretchLayer(DoubleModule):
 
     def forward(self, x: Any) -> Any:
         """Return the stretched columns of `x`."""
-        if x.shape[-1] != self.n_features or not x.is_floating_point():
+        if not isinstance(x, torch.Tensor):
+            raise TypeError(f"x must be a tensor, got {type(x).__name__}: torch.as_tensor(x) makes one")
+        if x.ndim == 0 or x.shape[-1] != self.n_features or not x.is_floating_point():
             raise ValueError(
                 f"x must be a floating-point tensor of shape (..., {self.n_features}), "
                 f"got {x.dtype} of shape {tuple(x.shape)}"

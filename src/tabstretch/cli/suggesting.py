@@ -62,7 +62,7 @@ def _suggest(verb: argparse.ArgumentParser, chosen: argparse.Namespace) -> None:
     if source.n_rows == 0:
         raise ValueError(f"{source.paths[0]} has no rows to look at")
     source.require([*chosen.skip, *chosen.target])
-    columns = numeric_columns(source.schema, {*chosen.target, *chosen.skip})
+    columns = numeric_columns(source, {*chosen.target, *chosen.skip})
     X, y = _sampled(source, columns, chosen)
     target_type = chosen.target_type or "auto"
     traits = measure_table(X, y, _FOLDS, target_type=target_type, seed=chosen.seed, n_jobs=chosen.jobs)
