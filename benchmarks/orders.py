@@ -1,9 +1,10 @@
 """How much the order of rows moves widths, in memory and in batches, beside what another seed does.
 
-    python benchmarks/orders.py [--rows 1000,30000,1200000] [--variations within_fold,pooled] [--noise]
+    python benchmarks/orders.py [--rows 1000,30000,1200000] [--variations within_fold,pooled] [--table usual]
 
-A table of five columns (heavy tail, count, rounded numbers of noise, a wave, noise) with gaps, or of four of
-noise alone (`--noise`), for targets of numbers, counts, two and four classes, weighted and not. Printed
+A table of five columns (heavy tail, count, rounded numbers of noise, a wave, noise) with gaps, of four of
+noise alone (`--table noise`), or of two far clusters and of noise that is rounded in part (`--table
+awkward`), for targets of numbers, counts, two and four classes, weighted and not. Printed
 is the largest half sum of absolute differences of widths over all of these: of shuffled rows in memory and in
 batches of 777 (100,000 from a million rows on) from the fit of the table as it was, and of another
 `random_state` from that.
@@ -48,6 +49,21 @@ def make_noise(n: int) -> tuple[Any, Any]:
     )
 
 
+def make_awkward(n: int) -> tuple[Any, Any]:
+    """Return columns that some thousand cells suit badly, and what the targets have of the first."""
+    rng = np.random.default_rng(1)
+    is_far = rng.random(n) < 0.5
+    clusters = np.where(is_far, 1e6 + 1e-3 * rng.normal(size=n), rng.normal(size=n))
+    noise = rng.normal(size=n)
+    rank = clusters.argsort().argsort() / n
+    return np.column_stack([clusters, np.where(rng.random(n) < 0.3, noise.round(1), noise)]), 2 * abs(
+        rank - 0.3
+    )
+
+
+TABLES = {"usual": make_columns, "noise": make_noise, "awkward": make_awkward}
+
+
 def targets(signal: Any) -> dict[str, Any]:
     rng = np.random.default_rng(2)
     noisy = signal + rng.normal(size=len(signal))
@@ -69,9 +85,9 @@ def distance(a: SupervisedStretchTransformer, b: SupervisedStretchTransformer) -
     return max(np.abs(x - y).sum() / 2 if len(x) == len(y) else np.inf for x, y in pairs)
 
 
-def compare(n: int, options: dict[str, Any], *, noise: bool) -> tuple[float, float, float]:
+def compare(n: int, options: dict[str, Any], table: str) -> tuple[float, float, float]:
     """Return the largest distances in memory, in batches, and of another seed."""
-    X, signal = make_noise(n) if noise else make_columns(n)
+    X, signal = TABLES[table](n)
     order = np.random.default_rng(3).permutation(n)
     worst = np.zeros(3)
     for name, y in targets(signal).items():
@@ -102,14 +118,14 @@ def main() -> None:
     )
     parser.add_argument("--rows", default="1000,30000,1200000")
     parser.add_argument("--variations", default="within_fold,pooled,conditional")
-    parser.add_argument("--noise", action="store_true")
+    parser.add_argument("--table", choices=TABLES, default="usual")
     arguments = parser.parse_args()
     print("| variation | rows | weights | in memory | in batches | another seed |\n|---|---|---|---|---|---|")
     for variation in arguments.variations.split(","):
         for n in map(int, arguments.rows.split(",")):
             for name, weights in WEIGHTS.items():
                 options = {"variation": variation} | weights
-                found = " | ".join(f"{each:.4f}" for each in compare(n, options, noise=arguments.noise))
+                found = " | ".join(f"{each:.4f}" for each in compare(n, options, arguments.table))
                 print(f"| `{variation}` | {n} | {name} | {found} |", flush=True)
 
 
