@@ -39,6 +39,11 @@ def frequency_weights(weight: Array) -> Array:
     return weight * n_kept / weight.sum() if weight.sum() < n_kept else weight
 
 
+def noise_of_weights(weight: Array) -> float:
+    """1 for whole weights, which are copies of rows; else their sum over Kish's effective number of rows."""
+    return 1.0 if np.all(weight % 1 == 0) else float(np.sum(weight**2) / np.sum(weight))
+
+
 def drop_rows(keep: NDArray[np.bool_], splits: Folds) -> Folds:
     """The same folds after `x[keep]`."""
     position = np.cumsum(keep) - 1
@@ -162,12 +167,16 @@ def chi_mean(dimension: float) -> float:
 
 
 def noise_along(paths: list[Path], residuals: Array, edges: Array, weight: Array) -> Array:
-    """Expected variation of the residuals with random signs (every copy of a row has a sign of its own)."""
+    """Expected variation of the residuals with random signs.
+
+    Every copy of a row has a sign of its own; where weights are no counts, a row has one, as if all weights
+    were equal and that many fewer.
+    """
     factor = chi_mean(effective_dimension(residuals, weight))
     squared = np.sum(residuals**2, axis=1)
     total = np.zeros(len(edges) - 1)
     for points, matrix in paths:
-        variance = np.diff(matrix, axis=0) ** 2 @ (squared / weight)
+        variance = np.diff(matrix, axis=0) ** 2 @ (squared / weight) * noise_of_weights(weight)
         total += split_at_edges(points, factor * np.sqrt(variance), edges)
     return total / len(paths)
 

@@ -136,3 +136,36 @@ def test_huge_and_tiny_weights_are_relative() -> None:
     plain = StretchTransformer(4).fit(x, sample_weight=weight).bin_edges_[0]
     for scale in (2.0**900, 2.0**-900):
         assert_array_equal(StretchTransformer(4).fit(x, sample_weight=scale * weight).bin_edges_[0], plain)
+
+
+def uneven_weights(n: int, seed: int) -> dict[str, Any]:
+    rng = np.random.default_rng(seed)
+    return {"exponential": rng.exponential(size=n), "two": np.where(rng.random(n) < 0.1, 9.5, 1.0)}
+
+
+@pytest.mark.parametrize("kind", ["exponential", "two"])
+def test_noise_is_seen_through_weights_that_are_no_counts(kind: str) -> None:
+    """A row of weight 9.5 has one noise, not nine: columns of noise would look like signal."""
+    left = []
+    for seed in range(5):
+        rng = np.random.default_rng(100 + seed)
+        X, noise = rng.normal(size=(1000, 2)), rng.normal(size=1000)
+        y = np.tanh(3 * X[:, 1]) + 0.3 * noise
+        stretch = SupervisedStretchTransformer(8, variation="within_fold")
+        stretch.fit(X, y, sample_weight=uneven_weights(1000, seed)[kind])
+        left.append(stretch.shrinkage_)
+    assert np.mean(left, axis=0)[0] > 0.9
+    assert np.mean(left, axis=0)[1] < 0.1
+
+
+def test_weights_of_batches_have_the_noise_of_all() -> None:
+    rng = np.random.default_rng(0)
+    X, y, weight = rng.normal(size=(900, 1)), rng.normal(size=900), uneven_weights(900, 0)["two"]
+    weight[:300] = 2.0  # a batch that could be counts
+    stretch = SupervisedStretchTransformer(8, variation="within_fold", value_weight=0)
+    whole = stretch.fit(X, y, sample_weight=weight).output_widths_[0]
+    batches = [(X[rows], y[rows], weight[rows]) for rows in np.split(np.arange(900), 3)]
+    assert_allclose(stretch.fit_batches(batches).output_widths_[0], whole, rtol=1e-9)
+    small = [(X, y, weight / 1000) for X, y, weight in batches]
+    alone = stretch.fit(X, y, sample_weight=weight / 1000).output_widths_[0]
+    assert_allclose(stretch.fit_batches(small).output_widths_[0], alone, rtol=1e-9)

@@ -104,6 +104,8 @@ class TablePart:
     n_folds: int
     n_rows: int
     weight: float
+    weight_square: float
+    has_whole_weights: bool
     sample: RowSample | None
 
 
@@ -153,8 +155,17 @@ def compress(block: Block, first_row: int, plan: Plan, *, alone: bool = False) -
         ((j,) for j in range(block.X.shape[1])),
         request.n_jobs,
     )
-    weight = float(len(block.X)) if block.weight is None else float(block.weight.sum())
-    return TablePart(compressed, part, n_folds, len(block.X), weight, _draw(block, first_row, request))
+    weight = np.ones(len(block.X)) if block.weight is None else block.weight
+    return TablePart(
+        columns=compressed,
+        target=part,
+        n_folds=n_folds,
+        n_rows=len(block.X),
+        weight=float(weight.sum()),
+        weight_square=float(weight @ weight),
+        has_whole_weights=bool(np.all(weight == np.floor(weight))),
+        sample=_draw(block, first_row, request),
+    )
 
 
 def _compress_column(
@@ -243,7 +254,16 @@ def merge_tables(a: TablePart, b: TablePart, plan: Plan) -> TablePart:
     if a.sample is not None and b.sample is not None:
         sample = a.sample.merge(b.sample, plan.request.sample_rows)
     merged = [merge_parts(*pair, plan.cell_limit) for pair in zip(*columns, strict=True)]
-    return TablePart(merged, target, a.n_folds, a.n_rows + b.n_rows, a.weight + b.weight, sample)
+    return TablePart(
+        columns=merged,
+        target=target,
+        n_folds=a.n_folds,
+        n_rows=a.n_rows + b.n_rows,
+        weight=a.weight + b.weight,
+        weight_square=a.weight_square + b.weight_square,
+        has_whole_weights=a.has_whole_weights and b.has_whole_weights,
+        sample=sample,
+    )
 
 
 def _with_outputs(column: ColumnPart, place: NDArray[np.intp], n_outputs: int) -> ColumnPart:

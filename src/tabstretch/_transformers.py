@@ -296,8 +296,8 @@ class SupervisedStretchTransformer(SplitterRouting, BaseStretch):
             Target: numbers, labels of any kind, several numbers, or label indicators.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights that count rows: 2 is the row twice, 0 is no row. Weights that sum to less than
-            the number of rows, or to more than 2^53, are taken as relative. Teachers take them as their own
-            `fit` does.
+            the number of rows, or to more than 2^53, are taken as relative. Only where all are whole is each
+            copy taken to have noise of its own. Teachers take weights as their own `fit` does.
         context : DataFrame or array-like of shape (n_samples, n_columns), default=None
             Other columns of any type, for "conditional" only: they help the teachers and are not
             transformed.

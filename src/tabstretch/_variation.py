@@ -14,6 +14,7 @@ from tabstretch._folds import Folds
 from tabstretch._magnitude import interpolate
 from tabstretch._smoothing import EXACT_REACH, ROUGH_REACH, Smooth, default_neighbors, smooth
 from tabstretch._target import Target
+from tabstretch._validation import noise_of_weights
 
 # Outputs are smoothed this many at a time, so that thousands of classes fit into memory.
 _OUTPUTS_AT_ONCE = 64
@@ -43,6 +44,7 @@ class SmoothedColumn:
         n_neighbors: float | None,
     ) -> None:
         self.cells, self.target, self.folds, self.weight = cells, target, folds, weight
+        self.noise_of_weights = 1.0 if weight is None else _noise_of_weights(weight)
         n_rows = float(cells.weight.sum())
         self.n_neighbors = default_neighbors(n_rows) if n_neighbors is None else float(n_neighbors)
         self.position = self._scaled(cells.mean)
@@ -240,7 +242,12 @@ def _residuals(column: SmoothedColumn) -> tuple[Column, float]:
     # How many dimensions the residuals fill: one for a scalar, fewer than outputs for classes. Beyond one
     # block of outputs, what blocks share is left out, and the factor, by then nearly one, is a little larger.
     dimension = trace**2 / square_trace if square_trace > 0 else 1.0
-    return np.maximum(square, 0.0) * left_out**2, _chi_mean(dimension)
+    return np.maximum(square, 0.0) * left_out**2 * column.noise_of_weights, _chi_mean(dimension)
+
+
+def _noise_of_weights(weight: Column) -> float:
+    are_whole = bool(np.all(weight == np.floor(weight)))
+    return noise_of_weights(float(weight.sum()), float(weight @ weight), are_whole=are_whole)
 
 
 def _chi_mean(dimension: float) -> float:

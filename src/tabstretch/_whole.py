@@ -29,7 +29,7 @@ from tabstretch._sampling import RowSample
 from tabstretch._target import Target
 from tabstretch._target_parts import WholeTarget, whole_target
 from tabstretch._threads import map_in_threads
-from tabstretch._validation import weight_factor
+from tabstretch._validation import noise_of_weights, weight_factor
 from tabstretch._variation import SmoothedColumn
 
 
@@ -39,6 +39,11 @@ class WholeTable:
     def __init__(self, part: TablePart, plan: Plan) -> None:
         self.part, self.plan = part, plan
         self._factor = weight_factor(part.weight, part.n_rows)
+        self._noise_of_weights = noise_of_weights(
+            part.weight,
+            part.weight_square * self._factor,
+            are_whole=part.has_whole_weights and self._factor == 1.0,
+        )
 
     @cached_property
     def target(self) -> WholeTarget:
@@ -110,7 +115,9 @@ class WholeTable:
             sums = np.stack(dealt, axis=1)
         gram = target.whole_gram(part.gram * self._factor, sums.sum(axis=(0, 1)))
         held = target.whole_sums(sums).transpose(1, 0, 2)
-        return CompressedColumn(self._cells(part), held, gram, target, n_neighbors)
+        column = CompressedColumn(self._cells(part), held, gram, target, n_neighbors)
+        column.noise_of_weights = self._noise_of_weights
+        return column
 
     def _sample(self) -> tuple[RowSample, Target]:
         """Return the sample of rows, and its target encoded as that of all rows."""
