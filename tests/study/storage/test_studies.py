@@ -68,13 +68,45 @@ class TestPlan:
             assert first.study_id != second.study_id
 
     def test_a_changed_plan_is_refused_and_the_difference_shown(self, url):
-        with opened(url):
-            pass
+        with opened(url) as store:
+            store.add_dataset(load_dataset("sklearn:wine", PLAN.folder), "wine")
         changed = StudyPlan.from_dict({**PLAN.to_dict(), "seeds": 4, "models": ["resnet"]})
         with pytest.raises(StudyError) as caught:
             StudyStorage(url, changed)
         assert "'example'" in str(caught.value)
         assert "  models: - mlp\n  models: + resnet\n  seeds: 3 -> 4\n" in str(caught.value)
+
+    def test_a_plan_whose_data_were_never_read_may_change(self, url):
+        """Its first mistakes show when they are read, and whoever mends them starts the study then."""
+        mistaken = StudyPlan.from_dict({**PLAN.to_dict(), "datasets": ["sklearn:whine"]})
+        with opened(url, mistaken) as first:
+            study_id = first.study_id
+        with opened(url) as store:
+            assert store.study_id == study_id
+            store.add_dataset(load_dataset("sklearn:wine", PLAN.folder), "wine")
+        with pytest.raises(StudyError, match="was started with another plan"):
+            StudyStorage(url, mistaken)
+        with opened(url) as store:
+            assert len(store.dataset_entries()) == 1
+
+    def test_looking_does_not_change_a_plan(self, url):
+        changed = StudyPlan.from_dict({**PLAN.to_dict(), "seeds": 4})
+        with opened(url):
+            pass
+        with pytest.raises(StudyError, match="was started with another plan"):
+            StudyStorage(url, changed, must_exist=True)
+        with opened(url, must_exist=True):
+            pass
+
+    def test_who_reads_data_for_a_plan_that_was_changed_meanwhile_stops(self, url):
+        changed = StudyPlan.from_dict({**PLAN.to_dict(), "seeds": 4})
+        with opened(url) as first, opened(url, changed) as second:
+            dataset = load_dataset("sklearn:wine", PLAN.folder)
+            with pytest.raises(StudyError, match="seeds: 4 -> 3"):
+                first.add_dataset(dataset, "wine")
+            assert second.dataset_entries() == {}
+            second.add_dataset(dataset, "wine")
+            assert len(second.dataset_entries()) == 1
 
     def test_looking_at_nothing_makes_nothing(self, url, tmp_path):
         with pytest.raises(StudyError, match="there is no study"):

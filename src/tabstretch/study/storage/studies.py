@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import optuna
-from sqlalchemy import Connection, and_, case, delete, func, insert, inspect, select, text
+from sqlalchemy import Connection, and_, case, delete, func, insert, inspect, select, text, update
 from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 
 from tabstretch.study.datasets import Dataset, SplitRecord
@@ -83,6 +83,7 @@ class StudyStorage:
         self._database = Database(self.url, must_exist=must_exist)
         self._transact = self._database.transact
         self._claims = Claims(self._database)
+        self._plan = plan
         self._train_rows = plan.train_rows
         try:
             self.patiently(lambda: self._create_tables(must_exist))
@@ -172,13 +173,16 @@ class StudyStorage:
                 f"this one has {tables.SCHEMA_VERSION}); use that one, or another --storage"
             )
         changes = differences(StudyPlan.from_dict(json.loads(row.plan)), plan)
-        if changes:
-            raise StudyError(
-                f"the study {plan.name!r} in {self.place} was started with another plan:\n  "
-                + "\n  ".join(changes)
-                + "\nRestore the plan, or give it another name or --storage"
-            )
+        if changes and (must_exist or not self._transact(lambda connection: _amend(connection, plan))):
+            raise self._started_with_another(plan, changes)
         return int(row.study_id)
+
+    def _started_with_another(self, plan: StudyPlan, changes: list[str]) -> StudyError:
+        return StudyError(
+            f"the study {plan.name!r} in {self.place} was started with another plan:\n  "
+            + "\n  ".join(changes)
+            + "\nRestore the plan, or give it another name or --storage"
+        )
 
     def environment(self) -> dict[str, Any]:
         """Return versions and machine of the first run."""
@@ -218,10 +222,19 @@ class StudyStorage:
             try:
                 with connection.begin_nested():
                     connection.execute(insert(tables.datasets).values(values))
+                    self._check_plan(connection)  # inside, or SQLite would keep the row
             except IntegrityError:
-                pass  # its checksum is compared when the entries are read again
+                self._check_plan(connection)  # the checksum is compared when the entries are read again
 
         self._transact(write)
+
+    def _check_plan(self, connection: Connection) -> None:
+        """Check that nobody has amended the plan: with a data set stored, nobody can any more."""
+        studies = tables.studies
+        query = select(studies.c.plan).where(studies.c.study_id == self.study_id)
+        stored = StudyPlan.from_dict(json.loads(connection.execute(query).scalar_one()))
+        if changes := differences(stored, self._plan):
+            raise self._started_with_another(self._plan, changes)
 
     # ------------------------------------------------------------------------------------------ claims
 
@@ -332,6 +345,20 @@ class StudyStorage:
     def patiently(self, action: Callable[[], Result]) -> Result:
         """Do something in the database, and do it again while the database is away."""
         return self._database.patiently(action)
+
+
+def _amend(connection: Connection, plan: StudyPlan) -> bool:
+    """Store another plan under the same name, if no data set of the study was read yet; tell whether it was.
+
+    A mistake in a plan shows when its data are read: whoever mends it need not give it another name.
+    """
+    studies, datasets = tables.studies, tables.datasets
+    # The lock of the row (SQLite has none, its writers come one by one) waits for data sets being written.
+    row = select(studies.c.study_id).where(studies.c.name == plan.name).with_for_update()
+    study_id = connection.execute(row).scalar_one()
+    was_read = select(datasets.c.source).where(datasets.c.study_id == study_id).exists()
+    changed = update(studies).where(studies.c.study_id == study_id, ~was_read)
+    return connection.execute(changed.values(plan=json.dumps(plan.to_dict()))).rowcount == 1
 
 
 def _cell_of(row: Any) -> CellKey:
