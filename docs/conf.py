@@ -110,6 +110,7 @@ html_sidebars = {
     for name in (
         "index",
         "start",
+        "suggest",
         "coming_from",
         "study",
         "evidence",

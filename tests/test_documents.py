@@ -44,6 +44,18 @@ def test_code_blocks_run(document: Path, tmp_path: Path, monkeypatch: pytest.Mon
     matplotlib.close("all")
 
 
+def test_the_start_page_shows_what_its_first_blocks_print(capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("pandas")
+    page = (ROOT / "docs" / "start.md").read_text()
+    names: dict[str, object] = {}
+    for block in PYTHON_BLOCK.findall(page)[:4]:
+        exec(compile(block, "start.md", "exec"), names)
+    printed = " ".join(capsys.readouterr().out.split())
+    shown = re.findall(r"^```text\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
+    assert len(shown) == 3
+    assert " ".join(" ".join(shown).split()) == printed
+
+
 def test_commands_of_the_shell_page_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for library in ("pyarrow", "matplotlib", "skl2onnx", "torch"):
         pytest.importorskip(library)

@@ -21,6 +21,13 @@ def test_a_missing_library_is_named(module: str, library: str, extra: str) -> No
     assert f"ImportError: {library} is needed for this: pip install 'tabstretch[{extra}]'" in done.stderr
 
 
+def test_what_studies_need_is_named() -> None:
+    code = "import sys; sys.modules['optuna'] = None; from tabstretch.study import run_study"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "ModuleNotFoundError: optuna is needed for this: pip install 'tabstretch[study]'" in done.stderr
+
+
 def test_a_stretch_is_loaded_and_put_into_sql_without_any() -> None:
     code = (
         "import sys; import tabstretch, tempfile, os; "

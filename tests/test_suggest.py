@@ -263,13 +263,24 @@ def test_the_printed_table() -> None:
     data = load_diabetes(as_frame=True, scaled=False)
     lines = str(suggest(data.data, data.target, target_type="continuous")).splitlines()
     assert " ".join(lines[0].split()) == "column distinct top skew middle R² uneven suggestion bins why"
-    assert [line.split()[0] for line in lines[1:-1]] == list(data.data.columns)
-    assert lines[-1].startswith("In short: standardise, and stretch only the 1 of 10 columns")
-    assert max(map(len, lines[:-1])) < 160
+    assert [line.split()[0] for line in lines[1:11]] == list(data.data.columns)
+    assert lines[11].startswith("In short: standardise, and stretch only the 1 of 10 columns")
+    assert max(map(len, lines[:11])) < 160
+    assert max(map(len, lines[11:])) <= 100
+    assert (
+        " ".join(lines[11:])
+        == f"In short: {suggest(data.data, data.target, target_type='continuous').advice}"
+    )
     assert repr(suggest(data.data)) == str(suggest(data.data))
     wide = str(suggest(RNG.normal(size=(40, 100)))).splitlines()
     assert len(wide) == 1 + 40 + 1 + 1
     assert wide[-2].startswith("… and 60 more")
+
+
+@pytest.mark.parametrize(("n_equal", "shown"), [(1, "<1 %"), (3, "<1 %"), (4, "1 %")])
+def test_a_share_that_is_not_zero_is_not_shown_as_zero(n_equal: int, shown: str) -> None:
+    x = np.r_[np.zeros(n_equal), np.arange(1, 601 - n_equal)]
+    assert f" {shown} " in str(suggest(x[:, None])).splitlines()[1]
 
 
 def test_advice_for_the_table() -> None:

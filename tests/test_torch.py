@@ -12,6 +12,7 @@ from fitted import FRAME, MAKERS, Y, every_kind, extreme_stretch, fitted, fitted
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.pipeline import make_pipeline
 
 from tabstretch import MonotoneMap, StretchTransformer
 
@@ -106,6 +107,19 @@ def test_what_it_refuses() -> None:
         StretchLayer.from_estimator(StretchTransformer())
     with pytest.raises(ValueError, match="maps must be 2 for each input column, got 3"):
         StretchLayer([MonotoneMap([0, 1], [0, 1])] * 3, n_views=2)
+
+
+def test_arrays_frames_and_pipelines_are_refused_with_the_way_out() -> None:
+    pandas = pytest.importorskip("pandas")
+    X = np.random.default_rng(0).normal(size=(20, 2))
+    pipeline = make_pipeline(StretchTransformer()).fit(X)
+    with pytest.raises(TypeError, match=r"pass a step of it, such as pipeline\[0\]"):
+        StretchLayer.from_estimator(pipeline)
+    layer = StretchLayer.from_estimator(pipeline[0])
+    with pytest.raises(TypeError, match=r"must be a tensor, got ndarray: torch.as_tensor\(x\) makes one"):
+        layer(X)
+    with pytest.raises(TypeError, match=r"got DataFrame: .*torch.as_tensor\(x.to_numpy\(\)\)"):
+        layer(pandas.DataFrame(X))
 
 
 def test_of_a_table_it_takes_the_numeric_columns() -> None:

@@ -12,7 +12,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from tabstretch import StretchTransformer, SupervisedStretchTransformer
+from tabstretch import StretchTransformer, SupervisedStretchTransformer, TableStretch, suggest
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(30, 3))
@@ -267,3 +267,70 @@ def test_sums_of_huge_numbers_are_no_warning() -> None:
     fitted = StretchTransformer().fit(X)
     assert_array_equal(fitted.transform(X[:3]).ravel(), [1, 0, 0.5])
     assert_array_equal(fitted.inverse_transform([[1.0], [0.0]]).ravel(), [largest, -largest])
+
+
+@both
+def test_text_points_to_tables_when_fitting_only(transformer: Any) -> None:
+    table = pd.DataFrame({"a": np.linspace(0, 1, 30), "b": "x"})
+    with pytest.raises(
+        ValueError, match=r"'x'\. First in column 'b', row 0: 'x'\. TableStretch takes tables"
+    ):
+        clone(transformer).fit(table, table["a"])
+    table["b"] = table["a"]
+    fitted = clone(transformer).fit(table, table["a"])
+    with pytest.raises(ValueError, match=r"First in column 'b', row 0: 'x'\.$"):
+        fitted.transform(table.assign(b="x"))
+
+
+@both
+def test_dates_point_to_tables_when_fitting_only(transformer: Any) -> None:
+    table = pd.DataFrame({"a": np.linspace(0, 1, 30)})
+    dated = table.assign(a=pd.date_range("2020", periods=30))
+    with pytest.raises(ValueError, match=r"a fixed date\. TableStretch takes tables of mixed columns\.$"):
+        clone(transformer).fit(dated, table["a"])
+    fitted = clone(transformer).fit(table, table["a"])
+    with pytest.raises(ValueError, match=r"a fixed date\.$"):
+        fitted.transform(dated)
+
+
+def test_a_target_with_holes_says_what_to_do() -> None:
+    table = np.linspace(0, 1, 12)[:, None]
+    labels = np.array(["a", "b"] * 6, dtype=object)
+    labels[3] = None
+    for y in (np.where(table.ravel() > 0.5, np.nan, 1.5), labels):
+        with pytest.raises(ValueError, match=r"Leave out the rows whose target is not known\."):
+            SupervisedStretchTransformer().fit(table, y)
+
+
+def test_the_name_of_a_target_is_no_target() -> None:
+    with pytest.raises(TypeError, match=r"got the text 'price': of a column of X, pass X\['price'\] as y"):
+        SupervisedStretchTransformer().fit(np.ones((5, 1)), "price")
+
+
+def test_no_target_names_what_needs_none() -> None:
+    with pytest.raises(ValueError, match=r"target y is None\. StretchTransformer needs no target"):
+        SupervisedStretchTransformer().fit(np.ones((5, 1)), None)
+
+
+@both
+def test_a_frame_without_columns(transformer: Any) -> None:
+    table = pd.DataFrame(index=range(5))
+    with pytest.raises(ValueError, match=r"Found array with 0 feature\(s\) \(shape=\(5, 0\)\)"):
+        clone(transformer).fit(table, np.arange(5.0))
+
+
+@both
+def test_lazy_frames_say_how_to_fetch_them(transformer: Any) -> None:
+    table = pl.DataFrame({"a": np.linspace(0, 1, 12)})
+    for fit in (transformer.fit, TableStretch(StretchTransformer()).fit, suggest):
+        with pytest.raises(TypeError, match=r"LazyFrame of polars.*X\.collect\(\) fetches them"):
+            fit(table.lazy(), table["a"])
+
+
+@both
+def test_columns_in_another_order_say_how_to_mend_it(transformer: Any) -> None:
+    table = pd.DataFrame({"b": np.linspace(0, 1, 30), "a": np.linspace(1, 3, 30)})
+    for fitted in (clone(transformer).fit(table, table["a"]), TableStretch(StretchTransformer()).fit(table)):
+        with pytest.raises(ValueError, match=r"(?s)same order.*X\[list\(fitted.feature_names_in_\)\] puts"):
+            fitted.transform(table[["a", "b"]])
+        assert fitted.transform(table[["a", "b"]][list(fitted.feature_names_in_)]).shape == (30, 2)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from textwrap import wrap
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,8 @@ _MANY_VALUES = 100
 
 _COLUMNS_SHOWN = 40
 _NAME_SHOWN = 30
+# Of the advice, which is longer than a line.
+_WIDTH = 100
 
 
 @dataclass(frozen=True)
@@ -161,7 +164,7 @@ def _lines(table: Suggestions) -> Iterator[str]:
         yield f"left alone, not numbers: {shortened([str(name) for name in table.not_numeric])}"
     if table.n_measured < table.n_rows and shown:
         yield f"measured on {table.n_measured:,} of {table.n_rows:,} rows, drawn at random"
-    yield f"In short: {table.advice}"
+    yield from wrap(f"In short: {table.advice}", _WIDTH, break_long_words=False, break_on_hyphens=False)
 
 
 _HEADER = ("column", "distinct", "top", "skew", "middle", "R²", "uneven", "suggestion", "bins", "why")
@@ -195,7 +198,8 @@ def _aligned(rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
 def _percent(share: float) -> str:
     if np.isnan(share):
         return "-"
-    return "<1 %" if 0 < share < 0.005 else f"{share:.0%}".replace("%", " %")
+    rounded = f"{share:.0%}".replace("%", " %")
+    return "<1 %" if share > 0 and rounded == "0 %" else rounded
 
 
 def _decimal(number: float) -> str:

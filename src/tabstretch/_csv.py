@@ -121,10 +121,23 @@ class CSVSource(Source):
                 yield
         except ValueError as error:
             if "UTF8" not in str(error) and not isinstance(error.__cause__, UnicodeDecodeError):
-                raise
+                sign = self._likelier_separator(path)
+                if sign is None:
+                    raise
+                raise ValueError(
+                    f"{error} (its first line has more {sign}: try --delimiter '{sign}')"
+                ) from error
             raise ValueError(
                 f"{path} is not written in {self._dialect.encoding}: name its encoding, such as latin-1"
             ) from error
+
+    def _likelier_separator(self, path: str) -> str | None:
+        """Return the sign that stands more often in the first line than what should separate columns."""
+        with open(path, encoding=self._dialect.encoding, errors="replace") as file:
+            line = file.readline(_BLOCK_BYTES)
+        likeliest = max(";|,\t", key=line.count)
+        likelier = line.count(likeliest) > line.count(self._dialect.separator(path))
+        return likeliest.replace("\t", "tab") if likelier else None
 
     def _open(self, path: str, names: Sequence[str] | None) -> Any:
         csv, text = self._csv, self._arrow.string()

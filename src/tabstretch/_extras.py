@@ -11,4 +11,9 @@ def import_extra(module: str, extra: str) -> Any:
     try:
         return import_module(module)
     except ImportError as error:
-        raise ImportError(f"{module} is needed for this: pip install 'tabstretch[{extra}]'") from error
+        raise ImportError(needed(module, extra)) from error
+
+
+def needed(module: str, extra: str) -> str:
+    """Say how to install an optional library."""
+    return f"{module} is needed for this: pip install 'tabstretch[{extra}]'"

@@ -16,7 +16,7 @@ from tabstretch._target import encode_target, remark_on_classes, resolve_target_
 from tabstretch._threads import map_in_threads
 from tabstretch._traits import Traits, measure_column
 from tabstretch._transformers import StretchTransformer
-from tabstretch._validation import check_count, check_matrix, check_target, named_columns
+from tabstretch._validation import check_count, check_matrix, check_not_lazy, check_target, named_columns
 
 MAX_ROWS = 20_000
 
@@ -161,6 +161,7 @@ def make_table(
 
 def _numeric_part(X: Any) -> tuple[Any, list[Any] | None, list[Any]]:
     """Return the columns of numbers, if any, their names, if there are names, and those of the others."""
+    check_not_lazy(X)
     if not hasattr(X, "columns"):
         return X, None, []
     names = list(X.columns)

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from tabstretch._base import BaseStretch
 from tabstretch._export import ExportMixin
 from tabstretch._transformers import StretchTransformer, SupervisedStretchTransformer
-from tabstretch._validation import named_columns
+from tabstretch._validation import check_column_order, check_not_lazy, named_columns
 
 
 class TableStretch(ExportMixin, TransformerMixin, BaseEstimator):
@@ -24,6 +24,8 @@ class TableStretch(ExportMixin, TransformerMixin, BaseEstimator):
     ----------
     stretch : SupervisedStretchTransformer or StretchTransformer, default=None
         What to do with the numeric columns; it is cloned. None means `SupervisedStretchTransformer()`.
+        To set or to search parameters, pass one: `TableStretch(SupervisedStretchTransformer(n_bins=32))` has
+        the parameters `stretch__n_bins`, `stretch__target_type` and so on.
 
     Attributes
     ----------
@@ -177,6 +179,7 @@ class TableStretch(ExportMixin, TransformerMixin, BaseEstimator):
         return type(X)(table, index=X.index) if hasattr(X, "index") else type(X)(table)
 
     def _check_is_frame(self, X: Any) -> None:
+        check_not_lazy(X)
         is_frame = hasattr(X, "columns") and (hasattr(X, "iloc") or hasattr(X, "get_column"))
         if not is_frame:
             raise TypeError(
@@ -194,6 +197,7 @@ class TableStretch(ExportMixin, TransformerMixin, BaseEstimator):
             raise TypeError(
                 f"column names must be strings, got {names[:10]}: X.columns = X.columns.astype(str) helps"
             )
+        check_column_order(self, X, reset=reset)
         validate_data(self, X, reset=reset, skip_check_array=True)
 
     def __sklearn_tags__(self) -> Any:

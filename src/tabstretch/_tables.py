@@ -66,8 +66,9 @@ def fitted_stretch(estimator: Any) -> BaseStretch:
     """Return the stretch of an estimator: itself, or that of a table's numeric columns."""
     stretch = getattr(estimator, "stretch_", None) if isinstance(estimator, TableStretch) else estimator
     if not isinstance(stretch, BaseStretch) or not hasattr(stretch, "maps_"):
+        is_pipeline = hasattr(estimator, "named_steps")
         raise TypeError(
             "a fitted StretchTransformer, SupervisedStretchTransformer or TableStretch is needed, "
-            f"got {estimator!r}"
+            f"got {estimator!r}{'; pass a step of it, such as pipeline[0]' if is_pipeline else ''}"
         )
     return stretch

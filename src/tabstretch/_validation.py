@@ -14,23 +14,26 @@ from sklearn.utils import check_array, check_consistent_length, column_or_1d
 from sklearn.utils.validation import validate_data
 
 _WEIGHTS = 1e-30, 1e30
+_MIXED = " TableStretch takes tables of mixed columns."
+_UNKNOWN = " Leave out the rows whose target is not known."
 
 
 def check_matrix(estimator: BaseEstimator, X: Any, *, reset: bool) -> NDArray[Any]:
     """Return X as a float32 or float64 matrix, NaN allowed, or say which column is wrong and why."""
-    if type(X).__module__.partition(".")[0] in ("dask", "dask_expr"):
-        # numpy would fetch it all, and forget the names of its columns.
-        raise TypeError(
-            "X is a Dask collection: tabstretch.dask.fit and tabstretch.dask.transform work where it is, "
-            "and X.compute() fetches it"
+    check_not_lazy(X)
+    if hasattr(X, "columns") and len(X.columns) == 0:
+        raise ValueError(
+            f"Found array with 0 feature(s) (shape=({len(X)}, 0)) while a minimum of 1 is required by "
+            f"{type(estimator).__name__}."
         )
     for name, column in named_columns(X):
         if is_temporal(column):
             raise ValueError(
                 f"Column {name} holds dates or times ({column.dtype}), not numbers. Convert them first, "
-                "for example to days since a fixed date."
+                "for example to days since a fixed date." + (_MIXED if reset else "")
             )
-    with _checking(X):
+    with _checking(X, hint=_MIXED if reset else ""):
+        check_column_order(estimator, X, reset=reset)
         return np.asarray(
             validate_data(
                 estimator, X, reset=reset, dtype=(np.float64, np.float32), ensure_all_finite="allow-nan"
@@ -38,18 +41,49 @@ def check_matrix(estimator: BaseEstimator, X: Any, *, reset: bool) -> NDArray[An
         )
 
 
+def check_not_lazy(X: Any) -> None:
+    """Refuse what holds no values yet."""
+    library = type(X).__module__.partition(".")[0]
+    if library in ("dask", "dask_expr"):
+        # numpy would fetch it all, and forget the names of its columns.
+        raise TypeError(
+            "X is a Dask collection: tabstretch.dask.fit and tabstretch.dask.transform work where it is, "
+            "and X.compute() fetches it"
+        )
+    if library == "polars" and type(X).__name__ == "LazyFrame":
+        raise TypeError("X is a LazyFrame of polars, which holds no values yet: X.collect() fetches them")
+
+
+def check_column_order(estimator: Any, X: Any, *, reset: bool) -> None:
+    """Say how to put columns in order that `fit` saw in another one; scikit-learn only says that it did."""
+    seen = getattr(estimator, "feature_names_in_", None)
+    if reset or seen is None or not hasattr(X, "columns"):
+        return
+    seen, names = list(seen), list(X.columns)
+    if names != seen and len(names) == len(seen) and set(names) == set(seen):
+        raise ValueError(
+            "The feature names should match those that were passed during fit.\n"
+            "Feature names must be in the same order as they were in fit.\n"
+            "X[list(fitted.feature_names_in_)] puts them in that order.\n"
+        )
+
+
 @contextmanager
-def _checking(X: Any) -> Generator[None]:
-    """Have X checked without warnings, and add to an error about it where its first wrong value stands."""
+def _checking(X: Any, hint: str = "") -> Generator[None]:
+    """Have X checked without warnings, and add to an error about it where its first wrong value stands.
+
+    A hint follows where that value is text.
+    """
     try:
         # scikit-learn adds up all values to see whether one is infinite; sums of huge ones are, too.
         with np.errstate(over="ignore", invalid="ignore"):
             yield
     except (ValueError, TypeError) as error:
-        culprit = _find_culprit(X)
+        culprit = _find_culprit(X, hint)
         if culprit is None:
             raise
-        raise type(error)(f"{error} {culprit}") from error
+        stop = "" if str(error).endswith((".", "!", "?", ":", "\n")) else "."
+        raise type(error)(f"{error}{stop} {culprit}") from error
 
 
 def check_stretched(estimator: Any, X: Any, n_columns: int) -> NDArray[Any]:
@@ -68,7 +102,13 @@ def check_target(estimator: BaseEstimator, X: Any, y: Any) -> NDArray[Any]:
     """Return y as an array of one or two dimensions without missing values."""
     if y is None:
         raise ValueError(
-            f"This {type(estimator).__name__} estimator requires y to be passed, but the target y is None."
+            f"This {type(estimator).__name__} estimator requires y to be passed, but the target y is None. "
+            "StretchTransformer needs no target, nor does TableStretch(StretchTransformer())."
+        )
+    if isinstance(y, str):
+        raise TypeError(
+            f"y must hold the values of the target, got the text {y!r}: of a column of X, pass "
+            f"X[{y!r}] as y, and leave it out of X"
         )
     if hasattr(y, "__array__"):  # pandas' own numbers and truth values would become floats
         y = np.asarray(y)
@@ -83,7 +123,7 @@ def check_target(estimator: BaseEstimator, X: Any, y: Any) -> NDArray[Any]:
     if y.dtype.kind == "f" and not np.all(np.isfinite(y)):
         row = int(np.argwhere(~np.isfinite(y))[0][0])
         kind = "NaN" if np.any(np.isnan(y[row])) else f"infinity or a value too large for {y.dtype!r}"
-        raise ValueError(f"Input y contains {kind}. First at row {row}.")
+        raise ValueError(f"Input y contains {kind}. First at row {row}.{_UNKNOWN if kind == 'NaN' else ''}")
     return y
 
 
@@ -200,7 +240,7 @@ def _sort_out_objects(y: NDArray[Any]) -> NDArray[Any]:
     """Turn an object array of numbers into numbers and check that labels are all there."""
     for row, label in enumerate(y.ravel()):
         if is_missing(label):
-            raise ValueError(f"Input y contains NaN. First at row {row // (y.size // len(y))}.")
+            raise ValueError(f"Input y contains NaN. First at row {row // (y.size // len(y))}.{_UNKNOWN}")
     if all(isinstance(label, (Real, np.number, np.bool_)) for label in y.ravel()):
         return np.array(y.tolist())
     if all(isinstance(label, str) for label in y.ravel()):
@@ -231,8 +271,8 @@ def is_temporal(column: Any) -> bool:
     )
 
 
-def _find_culprit(X: Any) -> str | None:
-    """Return where the first text, complex or infinite value stands, in words."""
+def _find_culprit(X: Any, hint: str) -> str | None:
+    """Return where the first text, complex or infinite value stands, in words; a hint follows text."""
     if isinstance(X, (list, tuple)):
         X = np.array(X, dtype=object)
     is_matrix = isinstance(X, np.ndarray) and X.ndim == 2
@@ -247,8 +287,8 @@ def _find_culprit(X: Any) -> str | None:
                 if is_missing(value):
                     continue
                 plain_value = value.item() if isinstance(value, np.generic) else value
-                hint = " TableStretch takes tables of mixed columns." if isinstance(value, str) else ""
-                return f"First in column {name}, row {row}: {plain_value!r}.{hint}"
+                advice = hint if isinstance(value, str) else ""
+                return f"First in column {name}, row {row}: {plain_value!r}.{advice}"
             if np.isinf(number):
                 return f"First in column {name}, row {row}: {number}."
         if values.dtype.kind == "f" and np.any(np.isinf(values)):

@@ -106,7 +106,10 @@ class StretchLayer(DoubleModule):
     def forward(self, x: Any) -> Any:
         """Return the stretched columns of `x`."""
         if not isinstance(x, torch.Tensor):
-            raise TypeError(f"x must be a tensor, got {type(x).__name__}: torch.as_tensor(x) makes one")
+            raise TypeError(
+                f"x must be a tensor, got {type(x).__name__}: torch.as_tensor(x) makes one of an array, "
+                "torch.as_tensor(x.to_numpy()) of a data frame"
+            )
         if x.ndim == 0 or x.shape[-1] != self.n_features or not x.is_floating_point():
             raise ValueError(
                 f"x must be a floating-point tensor of shape (..., {self.n_features}), "

@@ -43,6 +43,19 @@ def test_running_prints_a_table_and_says_where_it_stands(tmp_path, capsys):
     assert re.search(r"minmax +0\.\d{3} ±0\.\d{3}\nstandard +0\.\d{3} ±0\.\d{3}", printed.out)
 
 
+def test_a_study_of_nothing_yet_says_how_to_run_it(tmp_path, capsys):
+    plan = tmp_path / "early.toml"
+    keys = 'name = "early"\nmodels = ["mlp"]\ntransformations = ["standard"]\ntrials = 0\nseeds = 1\n'
+    plan.write_text(keys + 'datasets = ["file:none.csv?target=y"]\n')
+    assert main(["run", str(plan), "--quiet"]) == 1
+    assert main(["results", str(plan), "-o", str(tmp_path / "results.csv")]) == 0
+    assert (
+        f"0 rows in {tmp_path / 'results.csv'}; tabstretch run {plan} makes some" in capsys.readouterr().out
+    )
+    assert main(["splits", str(plan), "-o", str(tmp_path / "splits")]) == 0
+    assert f"no data set was read yet: tabstretch run {plan}" in capsys.readouterr().out
+
+
 def test_status(finished, capsys):
     assert main(["status", str(finished)]) == 0
     printed = capsys.readouterr().out

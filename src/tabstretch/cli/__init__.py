@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from tabstretch import __version__
 from tabstretch._terminal import tell
 from tabstretch.cli.analyses import add_marginal, add_noise, add_report
-from tabstretch.cli.arguments import CommandError
+from tabstretch.cli.arguments import CommandError, Parser
 from tabstretch.cli.comparing import add_compare
 from tabstretch.cli.interruptions import EXIT_CODE, Interruption
 from tabstretch.cli.maps import add_export, add_plot
@@ -38,7 +38,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Without arguments, those of the process: then signals stay with the command until the process ends.
     """
     parser = _parser()
-    chosen = parser.parse_args(arguments)
+    chosen, unknown = parser.parse_known_args(arguments)
+    if unknown:
+        asked = "tabstretch --help" if chosen.verb is None else f"tabstretch {chosen.verb} --help"
+        parser.error(f"unrecognized arguments: {' '.join(unknown)} ({asked} lists the options)")
     if chosen.verb is None:
         parser.print_help()
         return 2
@@ -97,7 +100,7 @@ def _again() -> str:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="tabstretch", description="Stretch numeric columns for networks, and study what it does."
     )
     parser.add_argument("--version", action="version", version=f"tabstretch {__version__}")

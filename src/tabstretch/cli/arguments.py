@@ -10,12 +10,23 @@ import sys
 import warnings
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NoReturn, TypeAlias
 
 from tabstretch._loading import load
 from tabstretch._terminal import tell
 
 Verbs: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser that tells how a value is written that looks like an option, such as a column named -x."""
+
+    def error(self, message: str) -> NoReturn:
+        """Tell what is wrong and exit."""
+        if message.endswith("expected one argument"):
+            option = message.removeprefix("argument ").partition(":")[0].split("/")[-1]
+            message += f"; a value that begins with - is written {option}=-…"
+        super().error(message)
 
 
 class CommandError(Exception):

@@ -68,7 +68,8 @@ def _results(chosen: argparse.Namespace) -> None:
     with study_of(chosen) as (_, store):
         table = results_table(store)
     write_table(table, chosen.output)
-    tell(f"{len(table)} rows in {chosen.output}")
+    nothing = "" if len(table) else f"; tabstretch run {chosen.plan} makes some"
+    tell(f"{len(table)} rows in {chosen.output}{nothing}")
 
 
 def add_splits(verbs: Verbs) -> None:
@@ -85,5 +86,8 @@ def _splits(chosen: argparse.Namespace) -> None:
     from tabstretch.study.results import write_splits
 
     with study_of(chosen) as (_, store):
-        for path in write_splits(store, chosen.output):
+        paths = write_splits(store, chosen.output)
+        for path in paths:
             tell(str(path))
+        if not paths:
+            tell(f"no data set was read yet: tabstretch run {chosen.plan} reads them")

@@ -25,4 +25,12 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
-    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+    from tabstretch._extras import needed
+
+    try:
+        module = import_module(f"{__name__}.{_MODULES[name]}")
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.startswith("tabstretch"):
+            raise
+        raise ModuleNotFoundError(needed(error.name, "study"), name=error.name) from error
+    return getattr(module, name)

@@ -60,6 +60,7 @@ def test_paths_are_relative_to_the_folder() -> None:
         ("file:a.csv?target", "option 'target' has no value; write target=…"),
         ("file:a.csv?target=", "option 'target' has no value"),
         ("file:a.csv?target=a&target=b", "option 'target' is given twice"),
+        ("file:a.csv?drop=a&drop=b", "option 'drop' is given twice; several columns are one list, drop=a,b"),
         ("file:a.csv?target=a&", "unknown option ''"),
         ("file:a.csv?task=ranking", "task must be regression or classification, got 'ranking'"),
         ("file:a.csv?drop=a,,b", "option 'drop' names an empty column in 'a,,b'; a comma in a name is %2C"),

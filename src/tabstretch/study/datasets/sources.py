@@ -105,7 +105,10 @@ def _options(kind: str, query: str) -> dict[str, str | tuple[str, ...]]:
         if not equals or not value:
             raise ValueError(f"option {name!r} has no value; write {name}=…")
         if name in options:
-            raise ValueError(f"option {name!r} is given twice")
+            raise ValueError(
+                f"option {name!r} is given twice"
+                + ("" if name in ("target", "task") else f"; several columns are one list, {name}=a,b")
+            )
         options[name] = _decoded(value) if name in ("target", "task") else _names(name, value)
     if options.get("task", TASKS[0]) not in TASKS:
         raise ValueError(f"task must be {' or '.join(TASKS)}, got {options['task']!r}")
