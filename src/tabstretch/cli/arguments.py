@@ -15,7 +15,7 @@ from typing import Any, NoReturn, TypeAlias
 from tabstretch._loading import load
 from tabstretch._terminal import tell
 
-Verbs: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
+Verbs: TypeAlias = "argparse._SubParsersAction[Parser]"
 
 
 class Parser(argparse.ArgumentParser):
