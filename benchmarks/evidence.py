@@ -11,6 +11,7 @@ import argparse
 import json
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 from tabstretch.study.names import TRANSFORMATIONS
@@ -19,6 +20,9 @@ from tabstretch.study.statistics import cell_table, complete_panels, normalised_
 SEVERAL_INPUTS = ("ple", "ple_t", "stretch_views")
 DEFAULT = "stretch_conditional"
 TUNED = ", tuned"
+STRANGERS = ("strangers", "strangers_realmlp")
+N_RESAMPLES = 10_000
+LEADS = f"In how many of {N_RESAMPLES:,} resamples of these data sets each has the best mean rank"
 HEAD = """\
 # Tables of the evidence
 
@@ -49,9 +53,12 @@ def page(studies: dict[str, pd.DataFrame]) -> str:
     for model, rows in together(studies).groupby("model", sort=False):
         n_sets = rows["dataset"].nunique()
         parts += [f"## All together: {model}, {n_sets} data sets, untuned", as_markdown(overview(rows))]
+        parts += [LEADS, as_markdown(leads(rows))]
     for name, results in studies.items():
         for model, rows in complete_panels(results).groupby("model", sort=False):
             parts += [f"## {name}: {model}, {budget(rows)}", as_markdown(overview(rows))]
+            if name in STRANGERS:
+                parts += [LEADS, as_markdown(leads(rows))]
             parts += [
                 f"`{DEFAULT}` against each other one: data sets won, tied within seed noise, lost",
                 as_markdown(duels(rows)),
@@ -119,6 +126,27 @@ def overview(rows: pd.DataFrame) -> pd.DataFrame:
         }
     )
     return table.sort_values("score", ascending=False)
+
+
+def leads(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return how often a transformation ranks best if other data sets like these had been at hand.
+
+    Data sets are drawn with replacement. What is never best is left out.
+    """
+    ranks = panel_ranks(rows).pivot(index="transformation", columns="dataset", values="rank")
+    n = ranks.shape[1]
+    times = np.random.default_rng(0).multinomial(n, np.full(n, 1 / n), size=N_RESAMPLES)
+    means = pd.DataFrame(ranks.to_numpy() @ times.T, index=ranks.index)
+    one = means.drop(index=list(SEVERAL_INPUTS))
+    table = pd.DataFrame({"of all": shares_best(means), "of those with one input": shares_best(one)})
+    table = table[(table > 0).any(axis=1)].sort_values("of all", ascending=False)
+    return table.map(lambda share: "" if np.isnan(share) else f"{share:.0%}")
+
+
+def shares_best(means: pd.DataFrame) -> pd.Series:
+    """Return the share of the columns in which each row is the lowest; equal ones share it."""
+    lowest = means == means.min()
+    return (lowest / lowest.sum()).mean(axis=1)
 
 
 def duels(rows: pd.DataFrame) -> pd.DataFrame:
