@@ -155,15 +155,15 @@ def compress(block: Block, first_row: int, plan: Plan, *, alone: bool = False) -
         ((j,) for j in range(block.X.shape[1])),
         request.n_jobs,
     )
-    weight = np.ones(len(block.X)) if block.weight is None else block.weight
+    n_rows, weight = len(block.X), block.weight
     return TablePart(
         columns=compressed,
         target=part,
         n_folds=n_folds,
-        n_rows=len(block.X),
-        weight=float(weight.sum()),
-        weight_square=float(weight @ weight),
-        has_whole_weights=bool(np.all(weight == np.floor(weight))),
+        n_rows=n_rows,
+        weight=float(n_rows if weight is None else weight.sum()),
+        weight_square=float(n_rows if weight is None else weight @ weight),
+        has_whole_weights=weight is None or bool(np.all(weight == np.floor(weight))),
         sample=_draw(block, first_row, request),
     )
 
