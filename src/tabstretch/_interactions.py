@@ -19,6 +19,7 @@ from tabstretch._sampling import keys_of_values, seed_of, smallest_keys
 from tabstretch._target import Target
 from tabstretch._teacher import check_teacher
 from tabstretch._threads import map_in_threads
+from tabstretch._validation import are_copies
 from tabstretch._variation import Variation
 from tabstretch._widths import NEGLIGIBLE_VARIATION
 
@@ -70,7 +71,7 @@ def supervise_by_teachers(
     key = key_of_rows(X if context is None else np.hstack([X, context]))
     folds = make_folds(splits, target, random, order=rows_in_order(key, []))
     n_rows = len(X)
-    if weight is not None and np.all(weight == np.floor(weight)) and weight.sum() <= how.teacher_rows:
+    if weight is not None and are_copies(weight) and weight.sum() <= how.teacher_rows:
         # Weights count rows, and teachers that count them too, in leaves say, must see as many.
         counts = weight.astype(np.intp)
         copies = np.repeat(np.arange(len(X)), counts)

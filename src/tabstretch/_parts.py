@@ -23,6 +23,7 @@ from tabstretch._sampling import RowSample, keys_of_values, smallest_keys
 from tabstretch._target import REGRESSION, Target
 from tabstretch._target_parts import TargetPart, TargetPlan, encode_part, merge_targets, plan_target
 from tabstretch._threads import map_in_threads
+from tabstretch._validation import are_copies
 
 # Sums of all columns together keep to about this many numbers, if need be with fewer cells.
 _NUMBERS_KEPT = 1 << 25
@@ -105,7 +106,7 @@ class TablePart:
     n_rows: int
     weight: float
     weight_square: float
-    has_whole_weights: bool
+    weights_are_copies: bool
     sample: RowSample | None
 
 
@@ -163,7 +164,7 @@ def compress(block: Block, first_row: int, plan: Plan, *, alone: bool = False) -
         n_rows=n_rows,
         weight=float(n_rows if weight is None else weight.sum()),
         weight_square=float(n_rows if weight is None else weight @ weight),
-        has_whole_weights=weight is None or bool(np.all(weight == np.floor(weight))),
+        weights_are_copies=weight is None or are_copies(weight),
         sample=_draw(block, first_row, request),
     )
 
@@ -261,7 +262,7 @@ def merge_tables(a: TablePart, b: TablePart, plan: Plan) -> TablePart:
         n_rows=a.n_rows + b.n_rows,
         weight=a.weight + b.weight,
         weight_square=a.weight_square + b.weight_square,
-        has_whole_weights=a.has_whole_weights and b.has_whole_weights,
+        weights_are_copies=a.weights_are_copies and b.weights_are_copies,
         sample=sample,
     )
 

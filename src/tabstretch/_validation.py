@@ -154,13 +154,18 @@ def weight_factor(total: float, n_rows: int) -> float:
     return 1.0 if n_rows <= total <= 2.0**53 else n_rows / total
 
 
-def noise_of_weights(total: float, total_square: float, *, are_whole: bool) -> float:
+def are_copies(weight: NDArray[np.float64]) -> bool:
+    """Tell weights that are numbers of copies of a row."""
+    return bool(np.all(weight == np.floor(weight)))
+
+
+def noise_of_weights(total: float, total_square: float, *, copies: bool) -> float:
     """Return how many times as much variance noise gives to weighted means as to means of copies.
 
     Whole weights are copies of rows, each with noise of its own. Others say how much a row counts, and its
     one noise counts as much. The ratio is the sum of weights over Kish's effective number of rows.
     """
-    return 1.0 if are_whole else total_square / total
+    return 1.0 if copies else total_square / total
 
 
 def check_row_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64] | None:

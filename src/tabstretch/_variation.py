@@ -14,7 +14,7 @@ from tabstretch._folds import Folds
 from tabstretch._magnitude import interpolate
 from tabstretch._smoothing import EXACT_REACH, ROUGH_REACH, Smooth, default_neighbors, smooth
 from tabstretch._target import Target
-from tabstretch._validation import noise_of_weights
+from tabstretch._validation import are_copies, noise_of_weights
 
 # Outputs are smoothed this many at a time, so that thousands of classes fit into memory.
 _OUTPUTS_AT_ONCE = 64
@@ -246,8 +246,7 @@ def _residuals(column: SmoothedColumn) -> tuple[Column, float]:
 
 
 def _noise_of_weights(weight: Column) -> float:
-    are_whole = bool(np.all(weight == np.floor(weight)))
-    return noise_of_weights(float(weight.sum()), float(weight @ weight), are_whole=are_whole)
+    return noise_of_weights(float(weight.sum()), float(weight @ weight), copies=are_copies(weight))
 
 
 def _chi_mean(dimension: float) -> float:

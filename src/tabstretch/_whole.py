@@ -42,7 +42,7 @@ class WholeTable:
         self._noise_of_weights = noise_of_weights(
             part.weight,
             part.weight_square * self._factor,
-            are_whole=part.has_whole_weights and self._factor == 1.0,
+            copies=part.weights_are_copies and self._factor == 1.0,
         )
 
     @cached_property
